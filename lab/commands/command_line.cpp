@@ -41,11 +41,6 @@ int list_encodings() {
   return 0;
 }
 
-void declare_encodings(CLI::App& root, Command& chosen) {
-  root.add_subcommand("encodings", "every encoding by name, with its settings")
-      ->callback([&chosen] { chosen = list_encodings; });
-}
-
 // Replaces this process by the script, so it exits with the script's code.
 int become_results(const std::string& command, const std::vector<std::string>& options) {
   std::vector<std::string> words = {"/usr/bin/python3", "-B", results_folder(), command};
@@ -57,31 +52,18 @@ int become_results(const std::string& command, const std::vector<std::string>& o
   throw cli::Failure(cli::ExitCode::io, "/usr/bin/python3 must be there: it reads finished cells");
 }
 
-void add_data_folder(CLI::App& app, std::string& folder) {
-  app.add_option("--data-dir", folder, "where data sets are kept")->default_val("lab-data");
-}
-
-void add_selection_options(CLI::App& app, RunArguments& arguments) {
-  app.add_option("--preset", arguments.preset, "one of its presets")->default_val("quick");
-  app.add_option("--only", arguments.only, "encodings, with commas between")->delimiter(',');
-}
-
-void add_experiments_options(CLI::App& app, RunArguments& arguments) {
+// The options of run and plan.
+void add_cell_options(CLI::App& app, RunArguments& arguments) {
   app.add_option("EXPERIMENT", arguments.experiments,
-                 "files, or names of those in the folder; all that have the preset unless said");
+                 "files, or names in the folder; without one, all that have the preset");
   app.add_option("--experiments", arguments.experiments_folder, "the folder of experiments")
       ->default_val(experiments_folder());
-  add_selection_options(app, arguments);
-}
-
-void add_run_options(CLI::App& app, RunArguments& arguments) {
-  app.add_option("--runs", arguments.runs, "where run directories are")->default_val("lab-runs");
+  app.add_option("--preset", arguments.preset, "one of its presets")->default_val("quick");
+  app.add_option("--only", arguments.only, "encodings, with commas between")->delimiter(',');
   app.add_option("--seeds", arguments.seeds, "other seeds than the preset's")->delimiter(',');
-}
-
-void add_training_options(CLI::App& app, RunArguments& arguments) {
-  app.add_option("--data", arguments.data, "a data set by name; what the preset says unless given");
-  add_data_folder(app, arguments.data_folder);
+  app.add_option("--data", arguments.data, "a data set by name; otherwise the preset's");
+  app.add_option("--data-dir", arguments.data_folder, "where data sets are kept")
+      ->default_val("lab-data");
   app.add_option("--threads", arguments.threads, "of this process; two processes do more")
       ->default_val(1)
       ->check(CLI::Range(1, 1024));
@@ -90,9 +72,8 @@ void add_training_options(CLI::App& app, RunArguments& arguments) {
 
 void declare_run(CLI::App& root, RunArguments& arguments, Command& chosen) {
   CLI::App* run = root.add_subcommand("run", "train every cell that is not finished");
-  add_experiments_options(*run, arguments);
-  add_run_options(*run, arguments);
-  add_training_options(*run, arguments);
+  add_cell_options(*run, arguments);
+  run->add_option("--runs", arguments.runs, "where run directories are")->default_val("lab-runs");
   run->add_option("--budget", arguments.budget,
                   "processor time of all cells together, 90s, 10m or 2h: scales steps");
   run->add_flag("--data-parallel", arguments.data_parallel,
@@ -120,9 +101,7 @@ void declare_results(CLI::App& root, Command& chosen) {
 
 void declare_plan(CLI::App& root, RunArguments& arguments, Command& chosen) {
   CLI::App* plan = root.add_subcommand("plan", "the cells of a run, and how long they would take");
-  add_experiments_options(*plan, arguments);
-  plan->add_option("--seeds", arguments.seeds, "other seeds than the preset's")->delimiter(',');
-  add_training_options(*plan, arguments);
+  add_cell_options(*plan, arguments);
   plan->callback([&] { chosen = [&] { return print_plan(arguments); }; });
 }
 
@@ -133,21 +112,21 @@ void declare_sample(CLI::App& root, SampleArguments& arguments, Command& chosen)
   app->add_option("--encoding", arguments.encoding, "one of the preset's")->required();
   app->add_option("--seed", arguments.seed, "of the cell")->default_val(1);
   app->add_option("--runs", arguments.runs, "where run directories are")->default_val("lab-runs");
-  app->add_option("--prompt", arguments.prompt, "what the text begins with")->required();
-  app->add_option("--tokens", arguments.tokens, "how many bytes to add")
+  app->add_option("--prompt", arguments.text.prompt, "what the text begins with")->required();
+  app->add_option("--tokens", arguments.text.tokens, "how many bytes to add")
       ->default_val(200)
       ->check(CLI::Range(1, 1 << 20));
-  app->add_option("--temperature", arguments.sampling.temperature,
+  app->add_option("--temperature", arguments.text.sampling.temperature,
                   "below 1 more of what is likely; 0: always the likeliest byte")
       ->default_val(1)
       ->check(CLI::Range(0.0, 1e3));
-  app->add_option("--top-k", arguments.sampling.top_k,
+  app->add_option("--top-k", arguments.text.sampling.top_k,
                   "draw from this many likeliest bytes; 0: from all")
       ->default_val(0)
       ->check(CLI::Range(0, 256));
-  app->add_option("--sample-seed", arguments.sample_seed, "another seed, another text")
+  app->add_option("--sample-seed", arguments.text.seed, "another seed, another text")
       ->default_val(1);
-  app->add_flag("--check", arguments.check, "compare the logits with libtorch's");
+  app->add_flag("--check", arguments.text.check, "compare the logits with libtorch's");
   app->callback([&] { chosen = [&] { return sample(arguments); }; });
 }
 
@@ -159,7 +138,8 @@ int parse_and_run(int argument_count, const char* const* arguments) {
   RunArguments run;
   SampleArguments sampling;
   Command chosen;
-  declare_encodings(root, chosen);
+  root.add_subcommand("encodings", "every encoding by name, with its settings")
+      ->callback([&chosen] { chosen = list_encodings; });
   declare_run(root, run, chosen);
   declare_plan(root, run, chosen);
   declare_results(root, chosen);

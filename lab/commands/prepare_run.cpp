@@ -26,10 +26,6 @@ namespace fs = std::filesystem;
 using cli::ExitCode;
 using cli::Failure;
 
-bool is_language_model(const Cell& cell) {
-  return cell.model.task == Task::causal_lm || cell.model.task == Task::masked_lm;
-}
-
 // The data set of a run, and the reason if it is not the preset's own.
 struct DataChoice {
   std::string name;
@@ -45,9 +41,10 @@ DataChoice data_of(const Experiment& experiment, const std::vector<Cell>& cells,
   if (has_dataset(arguments.data_folder, wanted)) return {.name = wanted};
   const std::string command =
       fmt::format("./dev lab data add {} --data-dir {}", wanted, arguments.data_folder);
-  const bool is_replaced = std::ranges::all_of(cells, is_language_model) &&
-                           has_dataset(arguments.data_folder, std::string(grammar_name));
-  if (is_replaced) {
+  const bool are_language_models = std::ranges::all_of(cells, [](const Cell& cell) {
+    return cell.model.task == Task::causal_lm || cell.model.task == Task::masked_lm;
+  });
+  if (are_language_models && has_dataset(arguments.data_folder, std::string(grammar_name))) {
     return {.name = std::string(grammar_name),
             .reason = fmt::format("no data set {} in {}: training on generated text, whose losses "
                                   "say less. To have it: {}",
@@ -58,14 +55,10 @@ DataChoice data_of(const Experiment& experiment, const std::vector<Cell>& cells,
                                           arguments.data_folder, wanted, command));
 }
 
-bool finished(const std::string& runs, const std::string& folder) {
-  return fs::exists(fs::path(runs) / folder / "done.json");
-}
-
 void check_starts(const std::vector<Cell>& cells, const std::string& runs) {
   for (const Cell& cell : cells) {
     const std::string start = start_folder_of(cell);
-    if (start.empty() || finished(runs, start)) continue;
+    if (start.empty() || is_finished(runs, start)) continue;
     const bool comes_first = std::ranges::find(cells, start, [](const Cell& each) {
                                return folder_of(each);
                              }) != cells.end();

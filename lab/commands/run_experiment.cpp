@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,9 +30,6 @@
 namespace rotary::lab {
 namespace {
 
-// 128 + SIGINT, as shells return.
-constexpr int interrupted_exit_code = 130;
-
 // Ordered by how much a state says about the whole run.
 enum class CellState {
   finished,
@@ -43,13 +40,6 @@ enum class CellState {
 };
 
 bool is_open(CellState state) { return state == CellState::busy || state == CellState::blocked; }
-
-// How long to wait before checking other processes' cells again.
-constexpr std::chrono::milliseconds pause(500);
-
-bool is_finished(const std::string& runs, const std::filesystem::path& folder) {
-  return std::filesystem::exists(runs / folder / "done.json");
-}
 
 std::int64_t count_finished(const std::vector<Cell>& cells, const std::string& runs) {
   return std::ranges::count_if(
@@ -169,16 +159,16 @@ CellState Runner::sweep() {
           .finish("another process works on it");
       return *last;
     }
-    std::this_thread::sleep_for(pause);
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
     if (interrupted()) return CellState::stopped;
   }
 }
 
 int Runner::exit_code(CellState last) const {
-  if (last == CellState::stopped) return interrupted_exit_code;
+  if (last == CellState::stopped) return 128 + SIGINT;  // as shells do
   if (last == CellState::blocked) {
     throw cli::Failure(cli::ExitCode::check_failed,
-                       "a cell starts from one whose training came to no end");
+                       "a cell starts from a cell whose training failed");
   }
   return static_cast<int>(one_failed_ ? cli::ExitCode::check_failed : cli::ExitCode::ok);
 }

@@ -3,25 +3,19 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "apps/failure.hpp"
 #include "apps/files.hpp"
 #include "lab/commands/progress.hpp"
-#include "lab/data/batches.hpp"
 #include "lab/experiment/cell.hpp"
 #include "lab/experiment/experiment.hpp"
 #include "lab/experiment/json_object.hpp"
-#include "lab/generate/decoder.hpp"
-#include "lab/torch/read_weights.hpp"
+#include "lab/torch/generate.hpp"
 
 namespace rotary::lab {
 namespace {
@@ -60,48 +54,6 @@ Cell find_cell(const SampleArguments& arguments, const std::string& folder, Cell
   throw Failure(ExitCode::usage, fmt::format("{}: {}", folder, differs));
 }
 
-std::vector<std::int64_t> tokens_of(const std::string& text) {
-  std::vector<std::int64_t> tokens;
-  for (const char c : text) tokens.push_back(static_cast<unsigned char>(c));
-  return tokens;
-}
-
-struct Generated {
-  std::string text;
-  std::vector<std::int64_t> fed;  // the prompt and the text, except its last token
-  std::vector<float> logits;      // [fed][byte_tokens]
-};
-
-Generated generate(Decoder& decoder, const SampleArguments& arguments) {
-  Random random(arguments.sample_seed);
-  Generated made{.text = arguments.prompt, .fed = {}, .logits = {}};
-  std::vector<std::int64_t> next = tokens_of(arguments.prompt);
-  for (std::int64_t n = 0; n < arguments.tokens; ++n) {
-    const std::vector<float> logits = decoder.feed(next);
-    made.fed.insert(made.fed.end(), next.begin(), next.end());
-    made.logits.insert(made.logits.end(), logits.begin(), logits.end());
-    const auto last = std::span(logits).last(static_cast<std::size_t>(byte_tokens));
-    next = {choose(last, arguments.sampling, random)};
-    made.text += static_cast<char>(next.front());
-  }
-  return made;
-}
-
-void print_check(const Generated& made, const std::vector<float>& expected) {
-  double largest = 0;
-  double size = 0;
-  for (std::size_t n = 0; n < expected.size(); ++n) {
-    const double difference = std::abs(static_cast<double>(made.logits[n]) - expected[n]);
-    // NaN must win, although no comparison finds it larger.
-    if (std::isnan(difference) || difference > largest) largest = difference;
-    size = std::max(size, std::abs(static_cast<double>(expected[n])));
-  }
-  print_note(
-      "{} tokens one after the other: logits differ from libtorch's by at most {:.2g}; the "
-      "largest logit is {:.3g}\n",
-      made.fed.size(), largest, size);
-}
-
 }  // namespace
 
 int sample(const SampleArguments& arguments) {
@@ -109,16 +61,22 @@ int sample(const SampleArguments& arguments) {
   const std::vector<Cell> cells = cells_of(
       experiment,
       {.preset = arguments.preset, .only = {arguments.encoding}, .seeds = {arguments.seed}});
+  if (cells.empty()) {
+    throw Failure(ExitCode::usage, fmt::format("--encoding must be one of the preset's, got '{}'",
+                                               arguments.encoding));
+  }
   const std::string folder =
       (std::filesystem::path(arguments.runs) / folder_of(cells.front())).string();
   const Cell cell = find_cell(arguments, folder, cells.front());
-  if (arguments.prompt.empty()) throw Failure(ExitCode::usage, "--prompt must have a byte");
-  const std::string checkpoint = folder + "/checkpoint.pt";
-  const std::int64_t capacity = std::ssize(arguments.prompt) + arguments.tokens - 1;
-  Decoder decoder(cell.encoding, cell.model, read_weights(cell, checkpoint), capacity);
-  const Generated made = generate(decoder, arguments);
+  if (arguments.text.prompt.empty()) throw Failure(ExitCode::usage, "--prompt must have a byte");
+  const Generated made = generate(cell, folder + "/checkpoint.pt", arguments.text);
   print_answer("{}\n", made.text);
-  if (arguments.check) print_check(made, whole_logits(cell, checkpoint, made.fed));
+  if (arguments.text.check) {
+    print_note(
+        "{} tokens one after the other: logits differ from libtorch's by at most {:.2g}; the "
+        "largest logit is {:.3g}\n",
+        made.fed, made.difference, made.largest);
+  }
   return 0;
 }
 

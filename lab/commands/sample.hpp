@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "lab/generate/dense.hpp"
+#include "lab/torch/generate.hpp"
 
 namespace rotary::lab {
 
@@ -15,15 +15,11 @@ struct SampleArguments {
   std::string encoding;
   std::string runs;  // a folder
   std::uint64_t seed = 1;
-  std::string prompt;
-  std::int64_t tokens = 0;
-  Sampling sampling;
-  std::uint64_t sample_seed = 1;
-  bool check = false;
+  GenerateOptions text;
 };
 
-// Prints the prompt and its continuation. check: prints the logits' distance from libtorch's on
-// stderr.
+// Prints the prompt and its continuation. With text.check: prints on stderr how far the logits are
+// from libtorch's.
 int sample(const SampleArguments& arguments);
 
 }  // namespace rotary::lab

@@ -3,7 +3,9 @@
 // (Steele, Lea and Flood 2014).
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <numbers>
 #include <string_view>
 #include <vector>
 
@@ -32,6 +34,11 @@ class Random {
   // A number in (0, 1].
   constexpr double uniform() noexcept {
     return (static_cast<double>(next() >> 11) + 0.5) * 0x1p-53;
+  }
+  // By Box and Muller.
+  double normal() {
+    const double radius = std::sqrt(-2 * std::log(uniform()));
+    return radius * std::cos(2 * std::numbers::pi * uniform());
   }
 
  private:

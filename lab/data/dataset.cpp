@@ -34,24 +34,12 @@ constexpr std::int64_t validation_every = 20;
 constexpr std::int64_t block_bytes = 64 << 10;
 constexpr std::size_t documents_to_split_by = 100;
 
-fs::path text_path(const std::string& folder, const std::string& name) {
-  return fs::path(folder) / name / "text.bin";
-}
-fs::path pieces_path(const std::string& folder, const std::string& name) {
-  return fs::path(folder) / name / "pieces.model";
-}
-fs::path manifest_path(const std::string& folder, const std::string& name) {
-  return fs::path(folder) / name / "manifest.json";
-}
-
-void check_name(const std::string& name) {
-  if (is_plain_name(name)) return;
-  throw Failure(ExitCode::usage, fmt::format("the name of a data set must be {}, got '{}'",
-                                             plain_name_requirement, name));
+std::string file_in(const std::string& folder, const std::string& name, const char* file) {
+  return (fs::path(folder) / name / file).string();
 }
 
 Manifest read_manifest(const std::string& folder, const std::string& name) {
-  const std::string path = manifest_path(folder, name).string();
+  const std::string path = file_in(folder, name, "manifest.json");
   const json document = parse_json(cli::read_file(path, bytes_limit), path);
   JsonObject object(document, path);
   Manifest manifest;
@@ -70,7 +58,6 @@ Manifest read_manifest(const std::string& folder, const std::string& name) {
   if (object.has("kind")) {
     if (object.text("kind") != "pairs")
       throw Failure(ExitCode::malformed_input, path + ": kind must be pairs, where it is given");
-    manifest.kind = DataKind::pairs;
     manifest.pieces_sha256 = object.text("pieces_sha256");
   }
   if (object.has("paths")) {
@@ -136,9 +123,12 @@ Dataset split(Manifest manifest, std::string_view text) {
 }
 
 Dataset load_dataset(const std::string& folder, const std::string& name) {
-  check_name(name);
+  if (!is_plain_name(name)) {
+    throw Failure(ExitCode::usage, fmt::format("the name of a data set must be {}, got '{}'",
+                                               plain_name_requirement, name));
+  }
   Manifest manifest = read_manifest(folder, name);
-  const std::string path = text_path(folder, name).string();
+  const std::string path = file_in(folder, name, "text.bin");
   const std::string text = cli::read_file(path, bytes_limit);
   const std::int64_t stated =
       std::accumulate(manifest.documents.begin(), manifest.documents.end(), std::int64_t{0});
@@ -149,8 +139,8 @@ Dataset load_dataset(const std::string& folder, const std::string& name) {
                               path, manifest.sha256, stated, text.size()));
   check_sha256(path, text, manifest.sha256);
   Dataset dataset = split(std::move(manifest), text);
-  if (dataset.manifest.kind == DataKind::pairs) {
-    const std::string pieces = pieces_path(folder, name).string();
+  if (!dataset.manifest.pieces_sha256.empty()) {
+    const std::string pieces = file_in(folder, name, "pieces.model");
     dataset.pieces = cli::read_file(pieces, bytes_limit);
     check_sha256(pieces, dataset.pieces, dataset.manifest.pieces_sha256);
   }
@@ -158,7 +148,7 @@ Dataset load_dataset(const std::string& folder, const std::string& name) {
 }
 
 bool has_dataset(const std::string& folder, const std::string& name) {
-  return fs::exists(manifest_path(folder, name));
+  return fs::exists(file_in(folder, name, "manifest.json"));
 }
 
 }  // namespace rotary::lab

@@ -10,14 +10,8 @@
 
 namespace rotary::lab {
 
-enum class DataKind : std::uint8_t {
-  text = 1,
-  pairs = 2,  // pair_batches.hpp
-};
-
 struct Manifest {
   std::string name;
-  DataKind kind = DataKind::text;
   std::string origin = {};                   // the user's source, or how it was made
   std::string licence = {};                  // by the user; or "not stated"
   std::string sha256 = {};                   // of all bytes, in hexadecimal

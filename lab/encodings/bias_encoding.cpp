@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <numbers>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -24,27 +23,20 @@ struct Overloaded : Fs... {
 template <class... Fs>
 Overloaded(Fs...) -> Overloaded<Fs...>;
 
-// By Box and Muller.
-double normal(const Uniform& uniform) {
-  const double radius = std::sqrt(-2 * std::log(uniform()));
-  return radius * std::cos(2 * std::numbers::pi * uniform());
-}
-
 std::vector<double> copy(std::span<const double> numbers) {
   return {numbers.begin(), numbers.end()};
 }
 
 void append_uniform(std::vector<double>& numbers, std::int64_t count, std::pair<double, double> in,
-                    const Uniform& uniform) {
+                    Random& random) {
   for (std::int64_t n = 0; n < count; ++n)
-    numbers.push_back(in.first + (in.second - in.first) * uniform());
+    numbers.push_back(in.first + (in.second - in.first) * random.uniform());
 }
 
-std::vector<double> t5_start(const T5Encoding& t5, const ModelConfig& model,
-                             const Uniform& uniform) {
+std::vector<double> t5_start(const T5Encoding& t5, const ModelConfig& model, Random& random) {
   const double std = t5.initial_std.value_or(1 / std::sqrt(static_cast<double>(model.d_model)));
   std::vector<double> table(static_cast<std::size_t>(t5.buckets * model.heads));
-  for (double& number : table) number = std * normal(uniform);
+  for (double& number : table) number = std * random.normal();
   return table;
 }
 
@@ -79,30 +71,29 @@ RelativeBias formula_bias(const FormulaEncoding& formula, std::span<const double
   return bias;
 }
 
-double drawn(const ParameterStart& start, const Uniform& uniform) {
-  if (start.kind == StartKind::normal) return start.first + start.second * normal(uniform);
-  return start.first + (start.second - start.first) * uniform();
+double drawn(const ParameterStart& start, Random& random) {
+  if (start.kind == StartKind::normal) return start.first + start.second * random.normal();
+  return start.first + (start.second - start.first) * random.uniform();
 }
 
 std::vector<double> formula_start(const FormulaEncoding& formula, const ModelConfig& model,
-                                  const Uniform& uniform) {
+                                  Random& random) {
   std::vector<double> numbers;
   RelativeBias bias = named_bias(formula);
   for_each_list(bias, [&](const ParameterFacts& facts, const std::vector<double>&) {
     const bool has_units = facts.shape == ParameterShape::heads_by_units;
     for (std::int64_t n = 0; n < model.heads * (has_units ? formula.units : 1); ++n)
-      numbers.push_back(drawn(facts.start, uniform));
+      numbers.push_back(drawn(facts.start, random));
   });
   return numbers;
 }
 
 // Numbers in the order c, threshold, hidden_weight, hidden_bias, output_weight, output_bias.
-std::vector<double> fire_start(const FireEncoding& fire, const ModelConfig& model,
-                               const Uniform& uniform) {
+std::vector<double> fire_start(const FireEncoding& fire, const ModelConfig& model, Random& random) {
   std::vector<double> numbers = {fire.c, 1};
   const double reach = 1 / std::sqrt(static_cast<double>(fire.width));
-  append_uniform(numbers, 2 * fire.width, {-1, 1}, uniform);
-  append_uniform(numbers, (fire.width + 1) * model.heads, {-reach, reach}, uniform);
+  append_uniform(numbers, 2 * fire.width, {-1, 1}, random);
+  append_uniform(numbers, (fire.width + 1) * model.heads, {-reach, reach}, random);
   return numbers;
 }
 
@@ -137,12 +128,12 @@ T5Bias make_t5(const T5Encoding& t5, const ModelConfig& model, std::span<const d
 }  // namespace
 
 BiasParameters initial_parameters(const BiasEncoding& encoding, const ModelConfig& model,
-                                  const Uniform& uniform) {
+                                  Random& random) {
   std::vector<double> start = std::visit(
       Overloaded{
-          [&](const T5Encoding& t5) { return t5_start(t5, model, uniform); },
-          [&](const FormulaEncoding& formula) { return formula_start(formula, model, uniform); },
-          [&](const FireEncoding& fire) { return fire_start(fire, model, uniform); },
+          [&](const T5Encoding& t5) { return t5_start(t5, model, random); },
+          [&](const FormulaEncoding& formula) { return formula_start(formula, model, random); },
+          [&](const FireEncoding& fire) { return fire_start(fire, model, random); },
           [](const AlibiEncoding&) { return std::vector<double>(); },
           [](const SandwichEncoding&) { return std::vector<double>(); },
       },

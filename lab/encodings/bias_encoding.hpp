@@ -4,13 +4,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "lab/data/batches.hpp"
 #include "lab/experiment/model_config.hpp"
 #include "rotary/relative_bias.hpp"
 
@@ -49,9 +49,6 @@ struct SandwichEncoding {
 using BiasEncoding =
     std::variant<T5Encoding, AlibiEncoding, FormulaEncoding, FireEncoding, SandwichEncoding>;
 
-// Returns a new number in (0, 1) at each call.
-using Uniform = std::function<double()>;
-
 // The trainable numbers. Number n of the bias (in parameter_count's order) starts as start[n] *
 // scale[n]; its gradient is scaled too. Empty if nothing is trained.
 struct BiasParameters {
@@ -60,7 +57,7 @@ struct BiasParameters {
 };
 
 [[nodiscard]] BiasParameters initial_parameters(const BiasEncoding& encoding,
-                                                const ModelConfig& model, const Uniform& uniform);
+                                                const ModelConfig& model, Random& random);
 
 // Limits the numbers to the allowed range, as KERPLE's authors do before each use.
 void constrain(const BiasEncoding& encoding, std::span<double> numbers);

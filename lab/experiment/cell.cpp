@@ -15,42 +15,28 @@
 
 namespace rotary::lab {
 
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainingConfig, steps, batch, learning_rate, warmup_steps,
+                                   final_fraction, weight_decay, beta2, clip_norm, validate_every,
+                                   validation_rows, evaluate_lengths, evaluate_unit, rescale,
+                                   cost_lengths, spike_window, pair_rows)
+
 namespace {
 
 using nlohmann::json;
 
-json to_json(const ModelConfig& model) {
+json model_json(const ModelConfig& model) {
   return {{"task", to_string(model.task)}, {"d_model", model.d_model},
           {"layers", model.layers},        {"heads", model.heads},
           {"tokens", model.tokens},        {"attention", to_string(model.attention)}};
 }
 
-json to_json(const TrainingConfig& training) {
-  json object = {{"steps", training.steps},
-                 {"batch", training.batch},
-                 {"learning_rate", training.learning_rate},
-                 {"warmup_steps", training.warmup_steps},
-                 {"final_fraction", training.final_fraction},
-                 {"weight_decay", training.weight_decay},
-                 {"beta2", training.beta2},
-                 {"clip_norm", training.clip_norm},
-                 {"validate_every", training.validate_every},
-                 {"validation_rows", training.validation_rows},
-                 {"evaluate_lengths", training.evaluate_lengths},
-                 {"rescale", training.rescale}};
-  if (training.evaluate_unit > 0) object["evaluate_unit"] = training.evaluate_unit;
-  if (!training.cost_lengths.empty()) object["cost_lengths"] = training.cost_lengths;
-  if (training.spike_window > 0) object["spike_window"] = training.spike_window;
-  if (training.pair_rows > 0) object["pair_rows"] = training.pair_rows;
-  return object;
-}
-
-void check_names(const Preset& preset, const Selection& selection) {
-  for (const std::string& name : selection.only) {
-    if (std::ranges::find(preset.arms, name, &Arm::name) != preset.arms.end()) continue;
-    throw cli::Failure(cli::ExitCode::usage,
-                       fmt::format("--only must name encodings of the preset, got '{}'", name));
+// Leaves out numbers of 0 and empty lists where they mean that nothing was asked for.
+json training_json(const TrainingConfig& training) {
+  json object = training;
+  for (const char* key : {"evaluate_unit", "cost_lengths", "spike_window", "pair_rows"}) {
+    if (object[key] == 0 || object[key] == json::array()) object.erase(key);
   }
+  return object;
 }
 
 bool selects(const Selection& selection, const Arm& arm) {
@@ -69,36 +55,25 @@ std::vector<std::uint64_t> seeds_of(const Preset& preset) {
   return seeds;
 }
 
-Cell make_cell(const Arm& arm, std::uint64_t seed) {
-  return {.experiment = {},
-          .preset = {},
-          .seed = seed,
-          .name = arm.name,
-          .encoding_settings = arm.encoding,
-          .encoding = parse_encoding(arm.encoding, arm.model.head_dim()),
-          .model = arm.model,
-          .training = arm.training,
-          .start = arm.start,
-          .start_sha256 = {},
-          .data = {},
-          .data_sha256 = {},
-          .pieces_sha256 = {}};
-}
-
 }  // namespace
 
 std::vector<Cell> cells_of(const Experiment& experiment, const Selection& selection) {
   const Preset& preset = find_preset(experiment, selection.preset);
-  check_names(preset, selection);
   std::vector<Cell> cells;
   for (const std::uint64_t seed : selection.seeds.empty() ? seeds_of(preset) : selection.seeds) {
     for (const Arm& arm : preset.arms) {
       const bool has_seed =
           !selection.seeds.empty() || std::ranges::find(arm.seeds, seed) != arm.seeds.end();
       if (!has_seed || !selects(selection, arm)) continue;
-      cells.push_back(make_cell(arm, seed));
-      cells.back().experiment = experiment.name;
-      cells.back().preset = selection.preset;
+      cells.push_back({.experiment = experiment.name,
+                       .preset = selection.preset,
+                       .seed = seed,
+                       .name = arm.name,
+                       .encoding_settings = arm.encoding,
+                       .encoding = parse_encoding(arm.encoding, arm.model.head_dim()),
+                       .model = arm.model,
+                       .training = arm.training,
+                       .start = arm.start});
     }
   }
   return cells;
@@ -110,8 +85,8 @@ std::string config_of(const Cell& cell) {
                  {"preset", cell.preset},
                  {"seed", cell.seed},
                  {"encoding", cell.encoding_settings},
-                 {"model", to_json(cell.model)},
-                 {"training", to_json(cell.training)},
+                 {"model", model_json(cell.model)},
+                 {"training", training_json(cell.training)},
                  {"data", {{"name", cell.data}, {"sha256", cell.data_sha256}}}};
   if (!cell.pieces_sha256.empty()) config["data"]["pieces_sha256"] = cell.pieces_sha256;
   if (cell.start)

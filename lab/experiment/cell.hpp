@@ -26,8 +26,8 @@ struct Cell {
   TrainingConfig training;
   std::optional<Start> start = {};
   std::string start_sha256 = {};  // hash of the start cell's configuration
-  std::string data;
-  std::string data_sha256;
+  std::string data = {};
+  std::string data_sha256 = {};
   std::string pieces_sha256 = {};  // for pairs: hash of the pieces model
 };
 

@@ -31,9 +31,8 @@ std::string shell_word(std::string_view word) {
 
 }  // namespace
 
-std::optional<std::string> output_of(const std::vector<std::string>& command,
-                                     const std::string& folder) {
-  std::string line = "cd " + shell_word(folder.empty() ? "." : folder) + " && exec";
+std::optional<std::string> output_of(const std::vector<std::string>& command) {
+  std::string line = "exec";
   for (const std::string& word : command) line += " " + shell_word(word);
   std::FILE* const pipe = ::popen((line + " 2>/dev/null </dev/null").c_str(), "re");
   if (pipe == nullptr) return std::nullopt;
@@ -53,7 +52,7 @@ ScratchFolder::ScratchFolder() {
 
 ScratchFolder::~ScratchFolder() {
   std::error_code ignored;
-  if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  std::filesystem::remove_all(path_, ignored);
 }
 
 std::string ScratchFolder::write(std::string_view name, std::string bytes) const {

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -17,10 +16,10 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "apps/failure.hpp"
 #include "apps/files.hpp"
+#include "apps/json.hpp"
 #include "lab/data/dataset.hpp"
 #include "lab/experiment/json_object.hpp"
 #include "lab/runs/durable_file.hpp"
@@ -60,10 +59,6 @@ void check_config(const RunDirectory& directory, const std::string& config) {
   throw Failure(ExitCode::usage,
                 fmt::format("{}: {}; give --runs another folder, or remove this one",
                             directory.path(), differs));
-}
-
-json optional_number(const std::optional<double>& number) {
-  return number ? json(*number) : json();
 }
 
 }  // namespace
@@ -143,8 +138,8 @@ void RunDirectory::finish(const Outcome& outcome) const {
   for (const LengthLoss& length : outcome.lengths) {
     lengths.push_back({{"multiple", length.multiple},
                        {"rule", length.rule},
-                       {"loss", optional_number(length.loss)},
-                       {"last_quarter", optional_number(length.last_quarter)},
+                       {"loss", length.loss},
+                       {"last_quarter", length.last_quarter},
                        {"windows", length.windows},
                        {"by_position", length.by_position}});
   }
@@ -157,27 +152,18 @@ void RunDirectory::finish(const Outcome& outcome) const {
                    {"lengths", lengths},
                    {"metrics", outcome.metrics},
                    {"machines", outcome.machines}};
-  for (const PairInfluence& pair : outcome.pairs) {
-    json numbers = {{"layer", pair.layer}, {"pair", pair.pair}};
-    for (const auto& [name, number] : named_numbers(pair)) numbers[name] = *number;
-    document["pairs"].push_back(numbers);
-  }
+  if (!outcome.pairs.empty()) document["pairs"] = outcome.pairs;
   write_durably(path_ + "/done.json", document.dump(2) + "\n");
+}
+
+bool is_finished(const std::string& runs, const std::string& folder) {
+  return fs::exists(fs::path(runs) / folder / "done.json");
 }
 
 Cell with_start(Cell cell, const std::string& runs) {
   if (!cell.start) return cell;
-  const fs::path folder = fs::path(runs) / start_folder_of(cell);
-  if (!fs::exists(folder / "done.json") || !fs::exists(folder / "checkpoint.pt")) {
-    throw cli::Failure(
-        cli::ExitCode::usage,
-        fmt::format("{} starts from {}, which must be finished: rotary-lab run "
-                    "lab/experiments/{}.json --preset {} --only {} --seeds {} --runs {}",
-                    folder_of(cell), folder.string(), cell.start->experiment, cell.preset,
-                    cell.start->encoding, cell.seed, runs));
-  }
-  cell.start_sha256 =
-      sha256_of(cli::read_file((folder / "config.json").string(), small_file_limit));
+  const fs::path config = fs::path(runs) / start_folder_of(cell) / "config.json";
+  cell.start_sha256 = sha256_of(cli::read_file(config.string(), small_file_limit));
   return cell;
 }
 

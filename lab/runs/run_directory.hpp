@@ -2,7 +2,6 @@
 // RunDirectory: one cell's files, and the lock of the process that works on it.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -56,16 +55,8 @@ struct PairInfluence {
   double distance_removed = 0;  // tokens by which the layer's mean attended distance grows
 };
 
-// The numbers of an influence by name, in order, without layer and pair.
-template <class Influence>
-[[nodiscard]] auto named_numbers(Influence& pair) {
-  return std::array{std::pair{"inv_freq", &pair.inv_freq},
-                    std::pair{"q_energy", &pair.q_energy},
-                    std::pair{"k_energy", &pair.k_energy},
-                    std::pair{"loss_unturned", &pair.loss_unturned},
-                    std::pair{"loss_removed", &pair.loss_removed},
-                    std::pair{"distance_removed", &pair.distance_removed}};
-}
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PairInfluence, layer, pair, inv_freq, q_energy, k_energy,
+                                   loss_unturned, loss_removed, distance_removed)
 
 // Written to done.json.
 struct Outcome {
@@ -124,9 +115,11 @@ class RunDirectory {
   std::int64_t log_bytes_ = 0;
 };
 
+// Whether the cell in this folder of the runs is finished.
+[[nodiscard]] bool is_finished(const std::string& runs, const std::string& folder);
+
 // Returns the cell with the SHA-256 of its start's configuration, which is a part of its identity.
-// A cell without a start stays unchanged. If the start is not finished, fails and names the command
-// to run.
+// A cell without a start stays unchanged. The start must be finished.
 [[nodiscard]] Cell with_start(Cell cell, const std::string& runs);
 
 [[nodiscard]] std::string start_checkpoint(const Cell& cell, const std::string& runs);

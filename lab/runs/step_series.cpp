@@ -19,13 +19,13 @@ bool is_spike(double value, std::span<const double> before) {
   return value - mean >= deviations_of_a_spike * std::sqrt(squares / count);
 }
 
+}  // namespace
+
 double median(std::vector<double> values) {
   const auto middle = values.begin() + std::ssize(values) / 2;
   std::ranges::nth_element(values, middle);
   return *middle;
 }
-
-}  // namespace
 
 double spike_share(std::span<const double> values, std::int64_t window) {
   if (values.empty()) return 0;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,6 +17,9 @@ struct StepSeries {
   std::vector<double> gradient_norms;
   std::vector<double> validation_losses;  // per line of the log
 };
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StepSeries, losses, gradient_norms, validation_losses)
+
+[[nodiscard]] double median(std::vector<double> values);
 
 // The share of values at least seven standard deviations above the mean of the `window` previous
 // values: the spike score of OLMo 2 (arXiv 2501.00656) with shorter windows for shorter trainings.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tasks with a choice of answers, and cells that start from others.
+#include "lab/torch/choice.hpp"
+
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
@@ -51,11 +53,7 @@ Cell tiny_choice(std::string_view task, const std::string& encoding, int steps) 
   return cell;
 }
 
-class EveryChoiceTask : public testing::TestWithParam<const char*> {
- protected:
-  EveryChoiceTask() { set_threads(1); }
-  TemporaryFolder folder_;
-};
+class EveryChoiceTask : public Trained, public testing::WithParamInterface<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Tasks, EveryChoiceTask,
                          testing::Values("triplets", "sections", "same_document", "similarity"),
                          [](const auto& task) { return std::string(task.param); });
@@ -83,12 +81,9 @@ TEST_P(EveryChoiceTask, GradientsEqualFiniteDifferences) {
 }
 
 TEST_P(EveryChoiceTask, IsLearned) {
-  if (GetParam() == std::string("similarity")) GTEST_SKIP() << "needs words: see Similarity";
+  if (GetParam() == std::string("similarity")) GTEST_SKIP() << "needs words: see SimilarityCell";
   const Cell cell = tiny_choice(GetParam(), "rope", 120);
-  RunDirectory directory = *RunDirectory::claim(folder_.path(), cell);
-  const auto outcome = train_cell(cell, lettered(), directory, {});
-  ASSERT_TRUE(outcome.has_value());
-  const auto& metrics = outcome->metrics;
+  const auto metrics = train("learns", cell, lettered()).metrics;
   const double accuracy = metrics.at("accuracy");
   // By chance at most 30 of 60 answers are right, with a standard deviation below 4.
   EXPECT_GT(accuracy, (30 + 4 * 4.0) / 60);
@@ -102,9 +97,9 @@ TEST_P(EveryChoiceTask, IsLearned) {
   }
 }
 
-TEST(Similarity, IsLearned) {
-  set_threads(1);
-  const TemporaryFolder folder;
+class SimilarityCell : public Trained {};
+
+TEST_F(SimilarityCell, IsLearned) {
   // Spaces turn the letters into words.
   Dataset data = lettered();
   for (std::string* text : {&data.train, &data.validation}) {
@@ -114,13 +109,11 @@ TEST(Similarity, IsLearned) {
   }
   Cell cell = tiny_choice("similarity", "rope", 400);
   cell.training.batch = 16;
-  RunDirectory directory = *RunDirectory::claim(folder.path(), cell);
-  const auto outcome = train_cell(cell, data, directory, {});
-  ASSERT_TRUE(outcome.has_value());
+  const auto metrics = train("learns", cell, data).metrics;
   // By chance the standard deviation is 0.13 for 60 questions.
-  EXPECT_GT(outcome->metrics.at("spearman"), 4 * 0.13);
-  EXPECT_LT(outcome->metrics.at("spearman_low"), outcome->metrics.at("spearman"));
-  EXPECT_FALSE(outcome->metrics.contains("accuracy"));
+  EXPECT_GT(metrics.at("spearman"), 4 * 0.13);
+  EXPECT_LT(metrics.at("spearman_low"), metrics.at("spearman"));
+  EXPECT_FALSE(metrics.contains("accuracy"));
 }
 
 TEST_P(EveryChoiceTask, SharesOfABatchAddUpToTheBatch) {
@@ -137,15 +130,12 @@ TEST_P(EveryChoiceTask, SharesOfABatchAddUpToTheBatch) {
   EXPECT_NEAR(sum, whole.sum.item<double>(), 1e-5);
 }
 
-class Starts : public testing::Test {
+class Starts : public Trained {
  protected:
-  Starts() { set_threads(1); }
-
   // Trains a cell of masked_lm.
   Cell pre_train(const std::string& encoding) {
     Cell cell = tiny_cells("masked_lm", {encoding}, 5)[0];
-    RunDirectory directory = *RunDirectory::claim(folder_.path(), cell);
-    loss_ = train_cell(cell, lettered(), directory, {})->validation_loss;
+    loss_ = train("", cell, lettered()).validation_loss;
     return cell;
   }
 
@@ -159,7 +149,6 @@ class Starts : public testing::Test {
 
   std::string checkpoint(const Cell& cell) { return start_checkpoint(cell, folder_.path()); }
 
-  TemporaryFolder folder_;
   double loss_ = 0;
 };
 
@@ -175,8 +164,7 @@ TEST_F(Starts, BeginWithTheLossOfTheFinishedCell) {
     // With a learning rate of 0, the new cell also ends with that loss.
     cell = with_start(std::move(cell), folder_.path());
     cell.training.learning_rate = 0;
-    RunDirectory directory = *RunDirectory::claim(folder_.path(), cell);
-    EXPECT_EQ(train_cell(cell, lettered(), directory, {})->validation_loss, loss_);
+    EXPECT_EQ(train("", cell, lettered()).validation_loss, loss_);
   }
 }
 
@@ -199,35 +187,46 @@ TEST_F(Starts, LeaveANewHeadAndAddedRowsOfATableUnchanged) {
   EXPECT_TRUE(at::equal(rows(before, 32, 48), rows(after, 32, 48)));
 }
 
-TEST_F(Starts, AreRefusedUnlessFinishedAndOfTheSameShape) {
-  Cell cell = fine_tune("masked_lm", "rope");
-  const auto finds = [&] { (void)with_start(cell, folder_.path()); };
-  EXPECT_NE(failure_of(finds).find("must be finished: rotary-lab run lab/experiments/tiny.json "
-                                   "--preset quick --only rope --seeds 1 --runs "),
-            std::string::npos)
-      << failure_of(finds);
+TEST_F(Starts, RefuseAnotherShape) {
   const Cell other = pre_train("rope");
-  cell = with_start(std::move(cell), folder_.path());
+  Cell cell = with_start(fine_tune("masked_lm", "rope"), folder_.path());
   EXPECT_EQ(cell.start_sha256, sha256_of(config_of(other)));
-  EXPECT_NE(config_of(cell).find(cell.start_sha256), std::string::npos);
+  EXPECT_TRUE(has(config_of(cell), cell.start_sha256));
+  const auto refusal = [&](const std::string& path) {
+    const auto learner = make_learner(cell, lettered());
+    return failure_of([&] { begin_with(learner->model(), path); });
+  };
   cell.model.d_model = 64;
-  const auto wider = make_learner(cell, lettered());
-  const std::string wider_failure =
-      failure_of([&] { begin_with(wider->model(), checkpoint(cell)); });
-  EXPECT_NE(wider_failure.find("in the cell that starts from it, got"), std::string::npos)
-      << wider_failure;
+  EXPECT_TRUE(has(refusal(checkpoint(cell)), "in the cell that starts from it, got"));
   cell.model.d_model = 32;
   cell.model.layers = 1;
-  const auto shallower = make_learner(cell, lettered());
-  const std::string shallower_failure =
-      failure_of([&] { begin_with(shallower->model(), checkpoint(cell)); });
-  EXPECT_NE(shallower_failure.find("must have the weight layer_1."), std::string::npos)
-      << shallower_failure;
+  EXPECT_TRUE(has(refusal(checkpoint(cell)), "must have the weight layer_1."));
   write_text(folder_ / "broken", "no checkpoint");
-  EXPECT_NE(failure_of([&] {
-              begin_with(wider->model(), folder_ / "broken");
-            }).find("must be a checkpoint"),
-            std::string::npos);
+  EXPECT_TRUE(has(refusal(folder_ / "broken"), "must be a checkpoint"));
+}
+
+TEST(Spearman, EqualsPublishedExamples) {
+  // Wikipedia's example, hours of television and IQ: -29/165.
+  const auto iq = torch::tensor({106, 100, 86, 101, 99, 103, 97, 113, 112, 110});
+  const auto hours = torch::tensor({7, 27, 2, 50, 28, 29, 20, 12, 6, 17});
+  // Ten roundings of numbers up to 1, in sums and roots.
+  constexpr double near = 1e-15;
+  EXPECT_NEAR(*spearman(iq, hours), -29.0 / 165, near);
+  // From scipy.stats.spearmanr's documentation, with a tie.
+  EXPECT_NEAR(*spearman(torch::tensor({1, 2, 3, 4, 5}), torch::tensor({5, 6, 7, 8, 7})),
+              0.8207826816681233, near);
+  EXPECT_FALSE(spearman(torch::tensor({1, 1}), torch::tensor({1, 2})));
+  const Interval interval = spearman_interval(0.8, 600);
+  EXPECT_NEAR(interval.low, 0.768, 0.002);
+  EXPECT_NEAR(interval.high, 0.828, 0.002);
+}
+
+TEST(Wilson, EqualsPublishedExamples) {
+  // Newcombe 1998, table I, method 3: 81 of 263 and 0 of 20, to four digits.
+  EXPECT_NEAR(wilson_interval(81, 263).low, 0.2553, 5e-5);
+  EXPECT_NEAR(wilson_interval(81, 263).high, 0.3662, 5e-5);
+  EXPECT_NEAR(wilson_interval(0, 20).low, 0, 5e-5);
+  EXPECT_NEAR(wilson_interval(0, 20).high, 0.1611, 5e-5);
 }
 
 }  // namespace

@@ -12,7 +12,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "lab/runs/run_directory.hpp"
 #include "lab/tests/forked.hpp"
@@ -39,6 +38,17 @@ long change(long number, Arguments... arguments) {
   return syscall(number, arguments...);
 }
 
+// The first of consecutive writes to a file has two crash points: before it, and halfway through.
+void before_write(int file, const auto& write_half) {
+  if (file == last_written) return;
+  if (ends_here()) (void)raise(SIGKILL);
+  if (ends_here()) {
+    write_half();
+    (void)raise(SIGKILL);
+  }
+  last_written = file;
+}
+
 }  // namespace
 
 // Overrides the C library's functions in the whole program, to act just before each.
@@ -57,27 +67,12 @@ int close(int file) {
   last_written = -1;
   return static_cast<int>(syscall(SYS_close, file));
 }
-// The first of consecutive writes to a file has two crash points: before it, and halfway through.
 ssize_t write(int file, const void* bytes, std::size_t size) {
-  if (file != last_written) {
-    if (ends_here()) (void)raise(SIGKILL);
-    if (ends_here()) {
-      (void)syscall(SYS_write, file, bytes, size / 2);
-      (void)raise(SIGKILL);
-    }
-    last_written = file;
-  }
+  before_write(file, [&] { (void)syscall(SYS_write, file, bytes, size / 2); });
   return syscall(SYS_write, file, bytes, size);
 }
 ssize_t writev(int file, const iovec* parts, int count) {
-  if (file != last_written) {
-    if (ends_here()) (void)raise(SIGKILL);
-    if (ends_here()) {
-      (void)syscall(SYS_writev, file, parts, 1);
-      (void)raise(SIGKILL);
-    }
-    last_written = file;
-  }
+  before_write(file, [&] { (void)syscall(SYS_writev, file, parts, 1); });
   return syscall(SYS_writev, file, parts, count);
 }
 }
@@ -100,7 +95,7 @@ TEST(CrashPoints, ATrainingKilledAtAnyPointContinuesToTheSameBits) {
   set_threads(1);
   const Dataset& data = small_data();
   const Cell cell = tiny_cells("causal_lm", {"rope"}, 2)[0];
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   changes_made = 0;
   const auto whole = train(folder / "whole", cell, data);
   const int moments = changes_made;

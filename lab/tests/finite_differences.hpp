@@ -49,19 +49,20 @@ inline std::vector<std::int64_t> indices_to_check(const at::Tensor& parameter, b
   return indices;
 }
 
-// Converts the model to f64.
+// Converts the model to f64. Its initial scores are almost 0, so positions would have almost no
+// effect.
+inline void enlarge_scores(torch::nn::Module& model) {
+  model.to(at::kDouble);
+  const torch::NoGradGuard no_gradient;
+  for (auto& parameter : model.named_parameters()) {
+    const std::string& name = parameter.key();
+    if (name.ends_with("qkv.weight") || name.ends_with("cross_q.weight")) parameter.value().mul_(8);
+  }
+}
+
 void expect_gradients_of_differences(torch::nn::Module& model, const auto& loss) {
   constexpr double tolerance = 1e-9;
-  model.to(at::kDouble);
-  {
-    // Initial scores are almost 0, so positions would have almost no effect.
-    const torch::NoGradGuard no_gradient;
-    for (auto& parameter : model.named_parameters()) {
-      const std::string& name = parameter.key();
-      if (name.ends_with("qkv.weight") || name.ends_with("cross_q.weight"))
-        parameter.value().mul_(8);
-    }
-  }
+  enlarge_scores(model);
   loss().backward();
   for (auto& parameter : model.named_parameters()) {
     const bool of_encoding = parameter.key().find("positions.") != std::string::npos;

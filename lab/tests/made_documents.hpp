@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <iterator>
-#include <numeric>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -82,7 +80,7 @@ inline std::string made_text(std::uint64_t seed, std::int64_t bytes) {
 // `count` pairs of lines like made_text()'s; ten make a document. A target has the source's words
 // in reverse order, each with a capital letter.
 inline Dataset made_pairs(std::uint64_t seed, std::int64_t count) {
-  Manifest manifest{.name = "pairs", .kind = DataKind::pairs};
+  Manifest manifest{.name = "pairs"};
   std::istringstream lines(made_text(seed, count * 60));
   std::string text;
   for (std::int64_t pair = 0; pair < count; ++pair) {
@@ -94,21 +92,17 @@ inline Dataset made_pairs(std::uint64_t seed, std::int64_t count) {
       other = fmt::format("{}{}{}", static_cast<char>(word[0] - 'a' + 'A'), word.substr(1),
                           other.empty() ? "" : " " + other);
     text += line + '\t' + other + '\n';
-    if (pair % 10 == 9) {
-      const auto before =
-          std::accumulate(manifest.documents.begin(), manifest.documents.end(), std::int64_t{0});
-      manifest.documents.push_back(std::ssize(text) - before);
-    }
+    if (pair % 10 == 0) manifest.documents.push_back(0);
+    manifest.documents.back() += std::ssize(line) + std::ssize(other) + 2;
   }
   const ScratchFolder folder;
   std::string sentences = text;
   std::ranges::replace(sentences, '\t', '\n');
-  (void)folder.write("sentences", std::move(sentences));
-  (void)output_of({"spm_train", "--input=sentences", "--model_prefix=pieces", "--vocab_size=400",
-                   "--hard_vocab_limit=false", "--byte_fallback=true", "--pad_id=0", "--unk_id=1",
-                   "--normalization_rule_name=identity", "--bos_id=2", "--eos_id=3",
-                   "--num_threads=1", "--minloglevel=2"},
-                  folder.path());
+  const std::string input = folder.write("sentences", std::move(sentences));
+  (void)output_of({"spm_train", "--input=" + input, "--model_prefix=" + folder / "pieces",
+                   "--vocab_size=400", "--hard_vocab_limit=false", "--byte_fallback=true",
+                   "--pad_id=0", "--unk_id=1", "--normalization_rule_name=identity", "--bos_id=2",
+                   "--eos_id=3", "--num_threads=1", "--minloglevel=2"});
   Dataset pairs = split(std::move(manifest), text);
   pairs.pieces = read_text(folder / "pieces.model");
   return pairs;

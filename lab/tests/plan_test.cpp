@@ -22,11 +22,6 @@
 namespace rotary::lab {
 namespace {
 
-std::string with(std::string text, std::string_view what, std::string_view by) {
-  text.replace(text.find(what), what.size(), by);
-  return text;
-}
-
 // An experiment with the arm "rope", which may start from another experiment's rope.
 std::string experiment_json(std::string_view name, std::string_view starts_from) {
   const std::string start = starts_from.empty()
@@ -35,8 +30,8 @@ std::string experiment_json(std::string_view name, std::string_view starts_from)
                               {{"rope_type": "linear", "factor": 2.0}}, "start": {{"experiment":
                               "{}", "encoding": "rope"}}}}, )",
                                               starts_from);
-  return with(with(tiny_json("causal_lm"), "\"tiny\"", fmt::format("\"{}\"", name)), "\"none\"",
-              start + "\"none\"");
+  return replaced(replaced(tiny_json("causal_lm"), "\"tiny\"", fmt::format("\"{}\"", name)),
+                  "\"none\"", start + "\"none\"");
 }
 
 std::vector<std::string> names_of(const ExperimentSelection& selection) {
@@ -46,7 +41,7 @@ std::vector<std::string> names_of(const ExperimentSelection& selection) {
 }
 
 TEST(Experiments, AreSortedByNameAfterTheirStarts) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   write_text(folder / "a.json", experiment_json("a", "c"));
   write_text(folder / "b.json", experiment_json("b", ""));
   write_text(folder / "c.json", experiment_json("c", ""));
@@ -59,15 +54,15 @@ TEST(Experiments, AreSortedByNameAfterTheirStarts) {
   EXPECT_EQ(
       failure_of([&] { return load_experiments({.folder = path, .asked = {}, .preset = "huge"}); }),
       fmt::format("--preset must be one that an experiment of {} has, got 'huge'", path));
-  EXPECT_NE(failure_of([&] {
-              return load_experiments({.folder = path, .asked = {"b"}, .preset = "huge"});
-            }).find("must be one of quick"),
-            std::string::npos);
+  EXPECT_TRUE(has(failure_of([&] {
+                    return load_experiments({.folder = path, .asked = {"b"}, .preset = "huge"});
+                  }),
+                  "must be one of quick"));
   write_text(folder / "c.json", experiment_json("c", "a"));
-  EXPECT_NE(failure_of([&] {
-              return load_experiments({.folder = path, .asked = {}, .preset = "quick"});
-            }).find("must not start from"),
-            std::string::npos);
+  EXPECT_TRUE(has(failure_of([&] {
+                    return load_experiments({.folder = path, .asked = {}, .preset = "quick"});
+                  }),
+                  "must not start from"));
 }
 
 TEST(Experiments, AreLoadedFromTheSourceTree) {
@@ -76,9 +71,10 @@ TEST(Experiments, AreLoadedFromTheSourceTree) {
 }
 
 TEST(Experiment, HasAnArmOfOneFamilyForEachLearningRate) {
-  const Experiment experiment = parse_experiment(
-      with(tiny_json("causal_lm"), "\"seeds\"", "\"learning_rates\": [0.001, 0.004], \"seeds\""),
-      "e.json");
+  const Experiment experiment =
+      parse_experiment(replaced(tiny_json("causal_lm"), "\"seeds\"",
+                                "\"learning_rates\": [0.001, 0.004], \"seeds\""),
+                       "e.json");
   const auto cells = cells_of(
       experiment, {.preset = "quick", .only = {"rope-lr-0.001", "rope-lr-0.004"}, .seeds = {}});
   ASSERT_EQ(cells.size(), 2U);
@@ -87,23 +83,24 @@ TEST(Experiment, HasAnArmOfOneFamilyForEachLearningRate) {
   EXPECT_EQ(folder_of(cells[1]), "tiny-quick/rope-lr-0.004/seed-1");
   for (const Arm& arm : find_preset(experiment, "quick").arms)
     EXPECT_TRUE(arm.name.starts_with(arm.family + "-lr-")) << arm.name;
-  EXPECT_NE(failure_of([] {
-              return parse_experiment(
-                  with(tiny_json("causal_lm"), "\"seeds\"", "\"learning_rates\": [0], \"seeds\""),
-                  "e.json");
-            }).find("learning_rates must be numbers above 0, got 0"),
-            std::string::npos);
+  EXPECT_TRUE(has(failure_of([] {
+                    return parse_experiment(replaced(tiny_json("causal_lm"), "\"seeds\"",
+                                                     "\"learning_rates\": [0], \"seeds\""),
+                                            "e.json");
+                  }),
+                  "learning_rates must be numbers above 0, got 0"));
 }
 
 TEST(Experiment, EvaluationMustHoldTheTrainedLength) {
   const auto parse = [](std::string_view unit) {
-    return parse_experiment(with(tiny_json("causal_lm"), "\"evaluate_lengths\"",
-                                 fmt::format("\"evaluate_unit\": {}, \"evaluate_lengths\"", unit)),
-                            "e.json");
+    return parse_experiment(
+        replaced(tiny_json("causal_lm"), "\"evaluate_lengths\"",
+                 fmt::format("\"evaluate_unit\": {}, \"evaluate_lengths\"", unit)),
+        "e.json");
   };
   EXPECT_EQ(find_preset(parse("16"), "quick").arms[0].training.evaluate_unit, 16);
-  EXPECT_NE(failure_of([&] { return parse("8"); }).find("must hold the trained length, 32 tokens"),
-            std::string::npos);
+  EXPECT_TRUE(
+      has(failure_of([&] { return parse("8"); }), "must hold the trained length, 32 tokens"));
 }
 
 TEST(Rescaling, AppliesEachRule) {
@@ -129,8 +126,7 @@ TEST(Duration, IsANumberOfSecondsMinutesOrHours) {
   EXPECT_EQ(parse_duration("10m"), 600);
   EXPECT_EQ(parse_duration("1.5h"), 5400);
   for (const char* text : {"", "s", "90", "-1s", "0s", "1e3s", "1.2.3s", "9 s", "infs", "9d"}) {
-    EXPECT_NE(failure_of([&] { return parse_duration(text); }).find("such as 90s, 10m or 1.5h"),
-              std::string::npos)
+    EXPECT_TRUE(has(failure_of([&] { return parse_duration(text); }), "such as 90s, 10m or 1.5h"))
         << text;
   }
 }
@@ -158,14 +154,13 @@ TEST(Budget, LeavesCostMeasurementsAlone) {
   const std::vector<CellTime> times = {{.steps_s = 10, .fixed_s = 0}, {.steps_s = 0, .fixed_s = 5}};
   EXPECT_EQ(make_budget(15, cells, times).scale, 1);
   // Four steps are already fewer than 20, so none may be removed.
-  EXPECT_NE(failure_of([&] { return make_budget(14, cells, times); }).find("--budget must"),
-            std::string::npos);
+  EXPECT_TRUE(has(failure_of([&] { return make_budget(14, cells, times); }), "--budget must"));
   scale_training(cells[1].training, 0.5);
   EXPECT_EQ(cells[1].training.steps, 4);
 }
 
 TEST(Budget, TheFirstBudgetOfTheCellsIsKept) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const auto cells = tiny_cells("causal_lm", {"rope"});
   EXPECT_FALSE(read_budget(folder / "runs", cells[0]));
   EXPECT_FALSE(began_without_budget(folder / "runs", cells[0]));
@@ -180,10 +175,8 @@ TEST(Budget, TheFirstBudgetOfTheCellsIsKept) {
   EXPECT_TRUE(began_without_budget(folder / "other", cells[0]));
   write_text(folder / "runs/tiny-quick/budget.json",
              R"({"schema_version": 1, "seconds": 9, "scale": 0})");
-  EXPECT_NE(failure_of([&] {
-              return read_budget(folder / "runs", cells[0]);
-            }).find("scale must be in (0, 1], got 0"),
-            std::string::npos);
+  EXPECT_TRUE(has(failure_of([&] { return read_budget(folder / "runs", cells[0]); }),
+                  "scale must be in (0, 1], got 0"));
 }
 
 TEST(CellSize, EqualsTheFormulaAndGrowsWithTheLayers) {

@@ -35,11 +35,12 @@ TEST(Ranks, AStepHasTheGradientOfTheMeanOverAllTargets) {
     at::Tensor used = at::zeros({2, 3});
     used.mutable_grad() = at::full({2, 3}, 2 * mine);
     const at::Tensor unused = at::zeros({4});
-    SharedStep step({used, unused}, ranks);
-    const StepTotals all = step.add_up({.loss_sum = 5 * mine,
-                                        .targets = mine,
-                                        .cpu_s = 0.25,
-                                        .stop_asked = ranks.rank() == 2 ? 1.0 : 0.0});
+    const StepTotals all = add_up({used, unused},
+                                  {.loss_sum = 5 * mine,
+                                   .targets = mine,
+                                   .cpu_s = 0.25,
+                                   .stop_asked = ranks.rank() == 2 ? 1.0 : 0.0},
+                                  ranks);
     const bool totals = all.loss_sum == 30 && all.targets == 6 && all.cpu_s == 0.75;
     const bool gradients =
         at::equal(used.grad(), at::full({2, 3}, 2.0)) && !unused.grad().defined();
@@ -49,14 +50,8 @@ TEST(Ranks, AStepHasTheGradientOfTheMeanOverAllTargets) {
 }
 
 // Trains a folder's cell in one process, or in several that share each batch.
-class Shared : public testing::Test {
+class Shared : public Trained {
  protected:
-  Shared() { set_threads(1); }
-
-  RunDirectory claim(const std::string& name, const Cell& cell) {
-    return *RunDirectory::claim(folder_ / name, cell);
-  }
-
   int work_as(Ranks& ranks, const Cell& cell, const std::string& name, TrainOptions options) {
     ranks.join();
     options.ranks = &ranks;
@@ -77,10 +72,9 @@ class Shared : public testing::Test {
 
   std::vector<double> losses_alone(const Cell& cell, const std::string& name) {
     std::vector<double> losses;
-    RunDirectory directory = claim(name, cell);
-    const TrainOptions options{
-        .on_progress = [&](const Progress& progress) { losses.push_back(progress.train_loss); }};
-    (void)train_cell(cell, data_for(cell), directory, options);
+    (void)train(name, cell, data_for(cell), {.on_progress = [&](const Progress& progress) {
+                  losses.push_back(progress.train_loss);
+                }});
     return losses;
   }
 
@@ -94,8 +88,6 @@ class Shared : public testing::Test {
       flat.push_back(each.flatten().to(at::kDouble));
     return at::cat(flat);
   }
-
-  TemporaryFolder folder_;
 };
 
 class SharedTasks : public Shared, public testing::WithParamInterface<const char*> {};

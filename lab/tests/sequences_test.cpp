@@ -7,18 +7,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <set>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "apps/failure.hpp"
 #include "lab/data/batches.hpp"
-#include "lab/generate/decoder.hpp"
-#include "lab/generate/dense.hpp"
 #include "lab/runs/run_directory.hpp"
 #include "lab/tests/temporary_folder.hpp"
 #include "lab/tests/tiny.hpp"
-#include "lab/torch/read_weights.hpp"
+#include "lab/torch/begin_with.hpp"
+#include "lab/torch/decoder.hpp"
 #include "lab/torch/train_cell.hpp"
 
 namespace rotary::lab {
@@ -117,16 +115,16 @@ TEST_P(EverySequence, FitsTheTokensOfAModel) {
 }
 
 // Counts the decoder's right answers; it takes the likeliest byte up to the end.
-double exactly_answered(const Cell& cell, const Weights& weights, const Batch& batch) {
+double exactly_answered(const Cell& cell, const std::string& checkpoint, const Batch& batch) {
+  Transformer model(cell.model, cell.encoding, cell.seed);
+  begin_with(*model, checkpoint);
   std::int64_t right = 0;
-  Random random(1);
   for (const Row& row : rows_of(batch)) {
-    Decoder decoder(cell.encoding, cell.model, weights, batch.shape.tokens);
+    Decoder decoder(cell.encoding, cell.model, model, batch.shape.tokens);
     std::vector<std::int64_t> next(row.question.begin(), row.question.end());
     std::string answer;
     while (answer.size() < row.answer.size()) {
-      const std::vector<float> logits = decoder.feed(next);
-      next = {choose(std::span(logits).last(256), {.temperature = 0}, random)};
+      next = {decoder.feed(next)[-1].argmax().item<std::int64_t>()};
       answer += static_cast<char>(next.front());
     }
     if (answer == row.answer) ++right;
@@ -134,28 +132,26 @@ double exactly_answered(const Cell& cell, const Weights& weights, const Batch& b
   return static_cast<double>(right) / static_cast<double>(batch.shape.rows);
 }
 
-TEST(Sequences, CountTheDecodersRightAnswers) {
-  set_threads(1);
-  const TemporaryFolder folder;
+class Sequences : public Trained {};
+
+TEST_F(Sequences, CountTheDecodersRightAnswers) {
   for (Cell cell : tiny_cells("copy", {"rope", "learned"}, 250)) {
     SCOPED_TRACE(cell.name);
     cell.model.tokens = 5;  // 2 symbols
     cell.training.batch = 32;
     cell.training.validation_rows = 40;
     cell.training.learning_rate = 0.005;
-    RunDirectory directory = *RunDirectory::claim(folder.path(), cell);
-    const auto outcome = train_cell(cell, {}, directory, {});
-    ASSERT_TRUE(outcome.has_value());
-    const auto& metrics = outcome->metrics;
-    EXPECT_EQ(metrics.at("loss@1x"), outcome->validation_loss);
+    const Outcome outcome = train("copy", cell, {});
+    const std::string checkpoint = claim("copy", cell).checkpoint();
+    const auto& metrics = outcome.metrics;
+    EXPECT_EQ(metrics.at("loss@1x"), outcome.validation_loss);
     EXPECT_LE(metrics.at("exact@1x"), metrics.at("accuracy@1x"));
     EXPECT_EQ(metrics.contains("exact@2x"), cell.name == "rope");
-    const Weights weights = read_weights(cell, directory.checkpoint());
     for (const std::int64_t multiple : {1, 2}) {
       const std::string metric = "exact@" + std::to_string(multiple) + "x";
       if (!metrics.contains(metric)) continue;
       const SequenceShape asked{.task = Task::copy, .rows = 40, .symbols = 2 * multiple};
-      EXPECT_EQ(exactly_answered(cell, weights, sequence_validation_batch(asked)),
+      EXPECT_EQ(exactly_answered(cell, checkpoint, sequence_validation_batch(asked)),
                 metrics.at(metric));
     }
     // Equal counts of 0 would prove nothing.

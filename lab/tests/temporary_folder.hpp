@@ -3,39 +3,15 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <string_view>
 
 #include "apps/failure.hpp"
+#include "lab/process/program.hpp"
 
 namespace rotary::lab {
-
-// A folder that is removed with its content.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::path(testing::TempDir()) / "rotary-lab-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    path_ = name;
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  [[nodiscard]] std::string operator/(std::string_view name) const {
-    return path_ + "/" + std::string(name);
-  }
-  [[nodiscard]] const std::string& path() const noexcept { return path_; }
-
- private:
-  std::string path_;
-};
 
 inline void write_text(const std::string& path, std::string_view text,
                        std::ios::openmode mode = std::ios::trunc) {
@@ -55,6 +31,11 @@ inline std::string failure_of(const auto& call) {
     return failure.what();
   }
   return "nothing failed";
+}
+
+inline testing::AssertionResult has(std::string_view text, std::string_view words) {
+  if (text.find(words) != std::string_view::npos) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "'" << words << "' is not in: " << text;
 }
 
 }  // namespace rotary::lab

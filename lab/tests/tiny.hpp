@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include <sstream>
 #include <string>
@@ -14,8 +15,10 @@
 #include "lab/encodings/encoding.hpp"
 #include "lab/experiment/cell.hpp"
 #include "lab/experiment/experiment.hpp"
+#include "lab/runs/run_directory.hpp"
 #include "lab/tests/made_documents.hpp"
 #include "lab/tests/temporary_folder.hpp"
+#include "lab/torch/train_cell.hpp"
 
 namespace rotary::lab {
 
@@ -34,6 +37,12 @@ inline std::string tiny_json(std::string_view task, int steps = 30) {
                           "rescale": ["linear", "yarn"]}},
              "seeds": [1], "encodings": [{}]}}}}}})",
       task, steps, names);
+}
+
+// The text with its first `what` replaced.
+inline std::string replaced(std::string text, std::string_view what, std::string_view by) {
+  text.replace(text.find(what), what.size(), by);
+  return text;
 }
 
 inline std::vector<Cell> tiny_cells(std::string_view task, std::vector<std::string> only = {},
@@ -63,5 +72,23 @@ inline std::vector<std::string> losses_of(const std::string& folder) {
   }
   return rows;
 }
+
+// Trains cells on one thread, in a folder of the test.
+class Trained : public testing::Test {
+ protected:
+  Trained() { set_threads(1); }
+
+  RunDirectory claim(const std::string& root, const Cell& cell) {
+    return *RunDirectory::claim(folder_ / root, cell);
+  }
+  // The outcome of a whole training.
+  Outcome train(const std::string& root, const Cell& cell, const Dataset& data,
+                const TrainOptions& options = {}) {
+    RunDirectory directory = claim(root, cell);
+    return train_cell(cell, data, directory, options).value();
+  }
+
+  ScratchFolder folder_;
+};
 
 }  // namespace rotary::lab

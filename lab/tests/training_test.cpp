@@ -23,20 +23,8 @@
 namespace rotary::lab {
 namespace {
 
-class Training : public testing::Test {
- protected:
-  Training() { set_threads(1); }
-
-  RunDirectory claim(const std::string& root, const Cell& cell) {
-    return *RunDirectory::claim(folder_ / root, cell);
-  }
-  TemporaryFolder folder_;
-};
-
-class EveryEncoding : public testing::TestWithParam<const char*> {
- protected:
-  EveryEncoding() { set_threads(1); }
-};
+class Training : public Trained {};
+class EveryEncoding : public Trained, public testing::WithParamInterface<const char*> {};
 
 // The loss at twice the length under a rule.
 std::optional<double> doubled_loss(const Outcome& outcome, std::string_view rule) {
@@ -52,21 +40,22 @@ bool is_plain_rotary(const Encoding& encoding) {
 }
 
 TEST_P(EveryEncoding, LearnsAndStaysFinite) {
-  const TemporaryFolder folder;
   for (const Cell& cell : tiny_cells(GetParam())) {
     SCOPED_TRACE(cell.encoding.name);
-    RunDirectory directory = *RunDirectory::claim(folder.path(), cell);
-    const auto outcome = train_cell(cell, small_data(), directory, {});
-    ASSERT_TRUE(outcome.has_value());
+    const Outcome outcome = train("learns", cell, small_data());
     // Uniform over 256 bytes would be ln 256 nats.
-    EXPECT_LT(outcome->validation_loss, std::log(256.0) - 1);
-    EXPECT_GT(outcome->validation_loss, 0.5);
-    ASSERT_GE(outcome->lengths.size(), 2U);
-    EXPECT_EQ(outcome->lengths[0].loss, outcome->validation_loss);
-    EXPECT_EQ(outcome->lengths[1].loss.has_value(), cell.encoding.name != "learned");
-    EXPECT_EQ(doubled_loss(*outcome, "yarn").has_value(), is_plain_rotary(cell.encoding));
-    EXPECT_TRUE(directory.finished());
-    EXPECT_EQ(losses_of(directory.path()).size(), 4U);
+    EXPECT_LT(outcome.validation_loss, std::log(256.0) - 1);
+    EXPECT_GT(outcome.validation_loss, 0.5);
+    ASSERT_GE(outcome.lengths.size(), 2U);
+    EXPECT_EQ(outcome.lengths[0].loss, outcome.validation_loss);
+    EXPECT_EQ(outcome.lengths[1].loss.has_value(), cell.encoding.name != "learned");
+    EXPECT_EQ(doubled_loss(outcome, "yarn").has_value(), is_plain_rotary(cell.encoding));
+    if (is_plain_rotary(cell.encoding)) {
+      EXPECT_NE(doubled_loss(outcome, "yarn"), doubled_loss(outcome, "linear"));
+      EXPECT_NE(doubled_loss(outcome, "yarn"), doubled_loss(outcome, ""));
+    }
+    EXPECT_TRUE(claim("learns", cell).finished());
+    EXPECT_EQ(losses_of(folder_ / ("learns/" + folder_of(cell))).size(), 4U);
   }
 }
 INSTANTIATE_TEST_SUITE_P(Tasks, EveryEncoding, testing::Values("causal_lm", "masked_lm"),
@@ -77,8 +66,8 @@ TEST_F(Training, ContinuesBitForBitAfterAnyStep) {
     SCOPED_TRACE(name);
     const Cell cell = tiny_cells("causal_lm", {name})[0];
     const std::string of_name = std::string("/") + name;
-    RunDirectory whole = claim("whole" + of_name, cell);
-    const auto expected = train_cell(cell, small_data(), whole, {});
+    const Outcome expected = train("whole" + of_name, cell, small_data());
+    const auto losses = losses_of(claim("whole" + of_name, cell).path());
     for (const std::int64_t stop : {1, 10, 29}) {
       RunDirectory parts = claim("parts" + of_name + std::to_string(stop), cell);
       const TrainOptions stopping{.stops = [&](std::int64_t step) { return step == stop; }};
@@ -88,50 +77,34 @@ TEST_F(Training, ContinuesBitForBitAfterAnyStep) {
       write_text(parts.path() + "/log.csv", "30,999,0.1,0.", std::ios::app);
       const auto outcome = train_cell(cell, small_data(), parts, {});
       ASSERT_TRUE(outcome.has_value());
-      EXPECT_EQ(losses_of(parts.path()), losses_of(whole.path())) << "stopped after step " << stop;
-      EXPECT_EQ(outcome->validation_loss, expected->validation_loss);
+      EXPECT_EQ(losses_of(parts.path()), losses) << "stopped after step " << stop;
+      EXPECT_EQ(outcome->validation_loss, expected.validation_loss);
     }
   }
-}
-
-TEST_F(Training, StretchingChangesTheLossOfLongSequences) {
-  const Cell cell = tiny_cells("causal_lm", {"rope"})[0];
-  RunDirectory directory = claim("stretched", cell);
-  const auto outcome = train_cell(cell, small_data(), directory, {});
-  ASSERT_EQ(outcome->lengths.size(), 4U);
-  const auto loss = [&](const char* rule) { return doubled_loss(*outcome, rule).value(); };
-  EXPECT_NE(loss("linear"), loss(""));
-  EXPECT_NE(loss("yarn"), loss(""));
-  EXPECT_NE(loss("yarn"), loss("linear"));
-  // Both losses are at the trained length, without a rule.
-  EXPECT_EQ(outcome->lengths[0].loss, outcome->validation_loss);
 }
 
 TEST_F(Training, WatchedStepsAreMeasuredAcrossAnInterruption) {
   Cell cell = tiny_cells("causal_lm", {"rope"})[0];
   cell.training.spike_window = 8;
-  RunDirectory whole = claim("whole", cell);
-  const auto expected = train_cell(cell, small_data(), whole, {});
-  EXPECT_EQ(expected->metrics.at("diverged"), 0);
-  EXPECT_GT(expected->metrics.at("largest_gradient_norm"), expected->metrics.at("gradient_norm"));
-  EXPECT_GT(expected->metrics.at("gradient_norm"), 0);
+  const Outcome expected = train("whole", cell, small_data());
+  EXPECT_EQ(expected.metrics.at("diverged"), 0);
+  EXPECT_GT(expected.metrics.at("largest_gradient_norm"), expected.metrics.at("gradient_norm"));
+  EXPECT_GT(expected.metrics.at("gradient_norm"), 0);
   RunDirectory parts = claim("parts", cell);
   const TrainOptions stopping{.stops = [](std::int64_t step) { return step == 17; }};
   EXPECT_FALSE(train_cell(cell, small_data(), parts, stopping).has_value());
-  EXPECT_EQ(train_cell(cell, small_data(), parts, {})->metrics, expected->metrics);
+  EXPECT_EQ(train_cell(cell, small_data(), parts, {})->metrics, expected.metrics);
 }
 
 TEST_F(Training, ADivergenceIsAResultIfStepsAreWatched) {
   Cell cell = tiny_cells("causal_lm", {"rope"})[0];
   cell.training.spike_window = 8;
   cell.training.learning_rate = 1e30;
-  RunDirectory directory = claim("broken", cell);
-  const auto outcome = train_cell(cell, small_data(), directory, {});
-  ASSERT_TRUE(outcome.has_value());
-  EXPECT_EQ(outcome->metrics.at("diverged"), 1);
-  EXPECT_LT(outcome->steps, cell.training.steps);
-  EXPECT_EQ(outcome->validation_loss, std::log(256.0));
-  EXPECT_TRUE(directory.finished());
+  const Outcome outcome = train("broken", cell, small_data());
+  EXPECT_EQ(outcome.metrics.at("diverged"), 1);
+  EXPECT_LT(outcome.steps, cell.training.steps);
+  EXPECT_EQ(outcome.validation_loss, std::log(256.0));
+  EXPECT_TRUE(claim("broken", cell).finished());
   cell.training.spike_window = 0;
   RunDirectory failing = claim("failing", cell);
   EXPECT_THROW((void)train_cell(cell, small_data(), failing, {}), cli::Failure);
@@ -139,12 +112,12 @@ TEST_F(Training, ADivergenceIsAResultIfStepsAreWatched) {
 }
 
 // The loss of a finished model with one rotary layer and these frequencies.
-double loss_with(const Cell& cell, const RunDirectory& directory, std::vector<double> inv_freq) {
+double loss_with(const Cell& cell, const std::string& checkpoint, std::vector<double> inv_freq) {
   Cell other = cell;
   auto& spec = std::get<RotaryEncoding>(other.encoding.kind).spec;
   spec.scaling = ExplicitScaling{.inv_freq = std::move(inv_freq)};
   const auto learner = make_learner(other, small_data());
-  begin_with(learner->model(), directory.checkpoint());
+  begin_with(learner->model(), checkpoint);
   return learner->validation_loss();
 }
 
@@ -153,54 +126,34 @@ TEST_F(Training, AnUnturnedPairLosesAsMuchAsAPairOfFrequencyZero) {
   cell.model.layers = 1;
   cell.training.evaluate_lengths = {1};
   cell.training.pair_rows = cell.training.validation_rows;
-  RunDirectory directory = claim("pairs", cell);
-  const auto outcome = train_cell(cell, small_data(), directory, {});
-  ASSERT_EQ(outcome->pairs.size(), 8U);
+  const Outcome outcome = train("pairs", cell, small_data());
+  const std::string checkpoint = claim("pairs", cell).checkpoint();
+  ASSERT_EQ(outcome.pairs.size(), 8U);
   std::vector<double> inv_freq;
-  for (const PairInfluence& pair : outcome->pairs) inv_freq.push_back(pair.inv_freq);
+  for (const PairInfluence& pair : outcome.pairs) inv_freq.push_back(pair.inv_freq);
   EXPECT_EQ(inv_freq[0], 1);
   double energy = 0;
   for (std::size_t pair = 0; pair < inv_freq.size(); ++pair) {
     std::vector<double> stopped = inv_freq;
     stopped[pair] = 0;
-    const PairInfluence& influence = outcome->pairs[pair];
+    const PairInfluence& influence = outcome.pairs[pair];
     EXPECT_NEAR(influence.loss_unturned,
-                loss_with(cell, directory, stopped) - outcome->validation_loss, 1e-6);
+                loss_with(cell, checkpoint, stopped) - outcome.validation_loss, 1e-6);
     EXPECT_NE(influence.loss_removed, 0);
     energy += influence.q_energy + influence.k_energy;
   }
   EXPECT_GT(energy, 0);
-  const auto& metrics = outcome->metrics;
+  const auto& metrics = outcome.metrics;
   EXPECT_NEAR(metrics.at("fast_energy") + metrics.at("slow_energy"), 1, 1e-12);
-}
-
-TEST_F(Training, StoppingAPairOfFrequencyZeroChangesNoLoss) {
-  Cell cell = tiny_cells("causal_lm", {"p-rope"})[0];
-  cell.training.evaluate_lengths = {1};
-  cell.training.pair_rows = 8;
-  RunDirectory directory = claim("still", cell);
-  const auto outcome = train_cell(cell, small_data(), directory, {});
-  ASSERT_EQ(outcome->pairs.size(), 16U);
-  for (const PairInfluence& pair : outcome->pairs) {
-    EXPECT_EQ(pair.inv_freq == 0, pair.pair >= 6);
-    // A slow pair may change less than float32 shows.
-    if (pair.pair == 0) {
-      EXPECT_NE(pair.loss_unturned, 0) << pair.layer;
-    }
-    if (pair.pair >= 6) {
-      EXPECT_EQ(pair.loss_unturned, 0) << pair.layer << " " << pair.pair;
-    }
-  }
 }
 
 TEST_F(Training, EncodingsShareTheirFirstLossApproximately) {
   // Before the first update, models differ only by positions, which hardly matter yet.
   std::vector<double> first;
   for (const Cell& cell : tiny_cells("causal_lm", {"none", "rope", "alibi"}, 1)) {
-    RunDirectory directory = claim("first", cell);
-    const TrainOptions options{
-        .on_progress = [&](const Progress& progress) { first.push_back(progress.train_loss); }};
-    (void)train_cell(cell, small_data(), directory, options);
+    (void)train("first", cell, small_data(), {.on_progress = [&](const Progress& progress) {
+                  first.push_back(progress.train_loss);
+                }});
   }
   ASSERT_EQ(first.size(), 3U);
   EXPECT_NEAR(first[0], first[1], 1e-3);

@@ -11,11 +11,9 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "lab/data/dataset.hpp"
-#include "lab/process/program.hpp"
 #include "lab/runs/run_directory.hpp"
 #include "lab/tests/finite_differences.hpp"
 #include "lab/tests/temporary_folder.hpp"
@@ -49,12 +47,7 @@ EncoderDecoder make_model(const NamedEncoding& named) {
 // A model in f64, with scores large enough to matter.
 EncoderDecoder awake_model(const NamedEncoding& named) {
   EncoderDecoder model = make_model(named);
-  model->to(at::kDouble);
-  const torch::NoGradGuard no_gradient;
-  for (auto& parameter : model->named_parameters()) {
-    const std::string& name = parameter.key();
-    if (name.ends_with("qkv.weight") || name.ends_with("cross_q.weight")) parameter.value().mul_(8);
-  }
+  enlarge_scores(*model);
   return model;
 }
 
@@ -117,15 +110,6 @@ TEST(EncoderDecoder, GradientsEqualFiniteDifferences) {
   }
 }
 
-TEST(EncoderDecoder, EqualLogitsCostTheLogarithmOfThePieceCount) {
-  // Equal logits cost ln(pieces) per piece, smoothed or not.
-  const torch::NoGradGuard no_gradient;
-  EncoderDecoder model = make_model(named_encodings()[0]);
-  for (auto& parameter : model->named_parameters()) parameter.value().zero_();
-  const LossSum loss = smoothed_loss(model, batch_of_rows({0}));
-  EXPECT_NEAR(loss.sum.item<double>() / static_cast<double>(loss.count), std::log(40.0), 1e-5);
-}
-
 TEST(Translate, RowsAreTranslatedIndependently) {
   EncoderDecoder model = make_model(named_encodings()[0]);
   const auto both = translate(model, batch_of_rows({0, 1}), 7);
@@ -137,34 +121,25 @@ TEST(Translate, RowsAreTranslatedIndependently) {
 
 Cell tiny_translation(const char* name) { return tiny_cells("translation", {name}, 40)[0]; }
 
-class Translating : public testing::Test {
- protected:
-  Translating() { set_threads(1); }
-  RunDirectory claim(const std::string& root, const Cell& cell) {
-    return *RunDirectory::claim(folder_ / root, cell);
-  }
-  TemporaryFolder folder_;
-};
+class Translating : public Trained {};
 
 TEST_F(Translating, LearnsAndWritesTexts) {
   for (const char* name : {"rope", "sinusoidal"}) {
     SCOPED_TRACE(name);
     const Cell cell = tiny_translation(name);
-    RunDirectory directory = claim("learns", cell);
-    const auto outcome = train_cell(cell, small_pairs(), directory, {});
-    ASSERT_TRUE(outcome.has_value());
+    const Outcome outcome = train("learns", cell, small_pairs());
     // Uniform over 400 pieces would be ln 400 nats, 6.0.
-    EXPECT_LT(outcome->validation_loss, 5);
-    EXPECT_GT(outcome->validation_loss, 0.5);
-    EXPECT_DOUBLE_EQ(outcome->metrics.at("perplexity"), std::exp(outcome->validation_loss));
-    ASSERT_EQ(outcome->lengths.size(), 1U);
-    EXPECT_EQ(outcome->lengths[0].windows.size(), 8U);
-    const std::string references = read_text(directory.path() + "/" + std::string(references_name));
-    const std::string hypotheses = read_text(directory.path() + "/" + std::string(hypotheses_name));
+    EXPECT_LT(outcome.validation_loss, 5);
+    EXPECT_GT(outcome.validation_loss, 0.5);
+    EXPECT_DOUBLE_EQ(outcome.metrics.at("perplexity"), std::exp(outcome.validation_loss));
+    ASSERT_EQ(outcome.lengths.size(), 1U);
+    EXPECT_EQ(outcome.lengths[0].windows.size(), 8U);
+    const std::string folder = folder_ / ("learns/" + folder_of(cell) + "/");
+    const std::string references = read_text(folder + "references.txt");
+    const std::string hypotheses = read_text(folder + "hypotheses.txt");
     EXPECT_EQ(std::ranges::count(references, '\n'), 8);
     EXPECT_EQ(std::ranges::count(hypotheses, '\n'), 8);
-    EXPECT_NE(small_pairs().validation.find(references.substr(0, references.find('\n'))),
-              std::string::npos);
+    EXPECT_TRUE(has(small_pairs().validation, references.substr(0, references.find('\n'))));
   }
 }
 
@@ -173,14 +148,13 @@ TEST_F(Translating, RefusesPairsThatDoNotFit) {
     return failure_of([&] { return make_learner(cell, data); });
   };
   const Cell cell = tiny_translation("rope");
-  EXPECT_NE(says(cell, split({.name = "prose"}, "some text")).find("needs pairs"),
-            std::string::npos);
+  EXPECT_TRUE(has(says(cell, split({.name = "prose"}, "some text")), "needs pairs"));
   Cell narrow = cell;
   narrow.model.tokens = 3;
-  EXPECT_NE(says(narrow, small_pairs()).find("model.tokens"), std::string::npos);
+  EXPECT_TRUE(has(says(narrow, small_pairs()), "model.tokens"));
   Cell large = cell;
   large.training.batch = 5000;
-  EXPECT_NE(says(large, small_pairs()).find("a batch of 5000 pairs"), std::string::npos);
+  EXPECT_TRUE(has(says(large, small_pairs()), "a batch of 5000 pairs"));
 }
 
 }  // namespace

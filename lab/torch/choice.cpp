@@ -4,6 +4,7 @@
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,7 +13,6 @@
 #include <vector>
 
 #include "lab/data/examples.hpp"
-#include "lab/experiment/statistics.hpp"
 #include "lab/torch/positions.hpp"
 #include "lab/torch/transformer.hpp"
 #include "lab/torch/views.hpp"
@@ -26,7 +26,6 @@ class ChoiceModelImpl : public torch::nn::Module {
   ChoiceModelImpl(const Cell& cell, const ChoiceShape& shape) : shape_(shape) {
     namespace nn = torch::nn;
     const ModelConfig& model = cell.model;
-    constexpr double weight_std = 0.02;
     torch::manual_seed(cell.seed);
     tokens_ = register_module("tokens", nn::Embedding(model.vocabulary(), model.d_model));
     nn::init::normal_(tokens_->weight, 0, weight_std);
@@ -36,9 +35,7 @@ class ChoiceModelImpl : public torch::nn::Module {
     // A pre-trained model has no rows for segments. Zeros change nothing until they are learned.
     segments_ = register_parameter("segments", at::zeros({2, model.d_model}));
     const std::int64_t features = two_segments() ? 2 * model.d_model : model.d_model;
-    scores_ = register_module("scores", nn::Linear(features, shape.scores));
-    nn::init::normal_(scores_->weight, 0, weight_std);
-    nn::init::zeros_(scores_->bias);
+    scores_ = register_module("scores", make_linear(features, shape.scores, weight_std));
     positions_ = register_module("positions", Positions(cell.encoding, model, cell.seed));
   }
 
@@ -77,22 +74,17 @@ TORCH_MODULE(ChoiceModel);
 
 // Answers to all validation questions.
 struct Answers {
-  double loss = 0;  // nats per example
-  std::int64_t right = 0;
-  // Counts for answer 1.
-  std::int64_t true_positives = 0, false_positives = 0, false_negatives = 0;
-  // similarity: expected and given numbers.
-  std::vector<double> expected = {}, given = {};
+  double loss = 0;      // nats per example
+  at::Tensor expected;  // [rows]
+  at::Tensor scores;    // [rows, choices], in f64
 };
 
-void count(Answers& answers, const std::vector<std::int64_t>& expected, const at::Tensor& given) {
-  for (std::size_t n = 0; n < expected.size(); ++n) {
-    const std::int64_t answer = given.data_ptr<std::int64_t>()[n];
-    answers.right += answer == expected[n] ? 1 : 0;
-    answers.true_positives += answer == 1 && expected[n] == 1 ? 1 : 0;
-    answers.false_positives += answer == 1 && expected[n] != 1 ? 1 : 0;
-    answers.false_negatives += answer != 1 && expected[n] == 1 ? 1 : 0;
-  }
+constexpr double z = 1.959963984540054;  // the normal distribution's 97.5 %
+
+// Equal values share their mean rank.
+at::Tensor ranks_of(const at::Tensor& values) {
+  const auto column = values.unsqueeze(1);
+  return (column > values).sum(1) + (column == values).sum(1).to(at::kDouble) / 2;
 }
 
 class Choice final : public Learner {
@@ -116,9 +108,8 @@ class Choice final : public Learner {
     const std::int64_t rows = cell_.training.batch;
     const Examples examples =
         training_examples(questions(documents_.train), rows, cell_.seed, step);
-    const std::int64_t first = rows * share.part / share.parts;
-    const std::int64_t end = rows * (share.part + 1) / share.parts;
-    const Examples part = part_of(examples, shape_, first, end - first);
+    const std::int64_t first = share.begin(rows);
+    const Examples part = part_of(examples, shape_, first, share.end(rows) - first);
     return {.sum = loss_sum(scores(part), part.answers), .count = part.rows};
   }
 
@@ -127,34 +118,33 @@ class Choice final : public Learner {
   void examine(Outcome& outcome, const RunDirectory& /*directory*/) override {
     const Answers& given = answers();
     const std::int64_t rows = cell_.training.validation_rows;
+    std::int64_t documents = 0;
+    for (const auto& group : documents_.validation) documents += std::ssize(group);
+    outcome.metrics = {{"examples", static_cast<double>(rows)},
+                       {"documents", static_cast<double>(documents)}};
     if (is_graded()) {
-      const double correlation = spearman(given.expected, given.given).value_or(0);
-      const Interval interval = spearman_interval(correlation, rows);
-      outcome.metrics = {{"spearman", correlation},
-                         {"spearman_low", interval.low},
-                         {"spearman_high", interval.high}};
-      add_questions(outcome);
+      const double correlation = spearman(given.expected, given.scores.squeeze(1)).value_or(0);
+      add_metric(outcome, "spearman", correlation, spearman_interval(correlation, rows));
       return;
     }
-    const Interval interval = wilson_interval(given.right, rows);
-    outcome.metrics = {{"accuracy", static_cast<double>(given.right) / static_cast<double>(rows)},
-                       {"accuracy_low", interval.low},
-                       {"accuracy_high", interval.high}};
-    add_questions(outcome);
+    const auto chosen = given.scores.argmax(1);
+    const auto right = (chosen == given.expected).sum().item<std::int64_t>();
+    add_metric(outcome, "accuracy", static_cast<double>(right) / static_cast<double>(rows),
+               wilson_interval(right, rows));
     if (cell_.model.task != Task::same_document) return;
-    const auto wrong = static_cast<double>(given.false_positives + given.false_negatives);
-    const auto found = 2 * static_cast<double>(given.true_positives);
-    outcome.metrics["f1"] = found / std::max(1.0, found + wrong);
+    const auto found = (chosen * given.expected).sum().item<double>();
+    const auto yes = (chosen + given.expected).sum().item<double>();
+    outcome.metrics["f1"] = 2 * found / std::max(1.0, yes);
   }
 
  private:
   [[nodiscard]] bool is_graded() const { return cell_.model.task == Task::similarity; }
 
-  void add_questions(Outcome& outcome) const {
-    std::size_t documents = 0;
-    for (const auto& group : documents_.validation) documents += group.size();
-    outcome.metrics["examples"] = static_cast<double>(cell_.training.validation_rows);
-    outcome.metrics["documents"] = static_cast<double>(documents);
+  static void add_metric(Outcome& outcome, const std::string& name, double value,
+                         const Interval& interval) {
+    outcome.metrics[name] = value;
+    outcome.metrics[name + "_low"] = interval.low;
+    outcome.metrics[name + "_high"] = interval.high;
   }
 
   // In nats. For similarity: the squared difference to the answer as a share of the maximum, as in
@@ -182,23 +172,15 @@ class Choice final : public Learner {
     const torch::NoGradGuard no_gradient;
     const std::int64_t rows = cell_.training.validation_rows;
     const Examples all = validation_examples(questions(documents_.validation), rows);
-    Answers given;
+    std::vector<at::Tensor> of_parts;
     for (std::int64_t first = 0; first < rows; first += cell_.training.batch) {
       const Examples part =
           part_of(all, shape_, first, std::min(cell_.training.batch, rows - first));
-      const auto scored = scores(part).to(at::kCPU).to(at::kDouble);
-      given.loss += loss_sum(scored, part.answers).item<double>();
-      if (is_graded()) {
-        given.expected.insert(given.expected.end(), part.answers.begin(), part.answers.end());
-        const auto numbers = scored.flatten().contiguous();
-        given.given.insert(given.given.end(), numbers.data_ptr<double>(),
-                           numbers.data_ptr<double>() + numbers.numel());
-      } else {
-        count(given, part.answers, scored.argmax(1).contiguous());
-      }
+      of_parts.push_back(scores(part).to(at::kCPU).to(at::kDouble));
     }
-    given.loss /= static_cast<double>(rows);
-    answers_ = given;
+    const auto scored = at::cat(of_parts);
+    const double loss = loss_sum(scored, all.answers).item<double>() / static_cast<double>(rows);
+    answers_ = {.loss = loss, .expected = torch::tensor(all.answers, at::kLong), .scores = scored};
     return *answers_;
   }
 
@@ -210,6 +192,28 @@ class Choice final : public Learner {
 };
 
 }  // namespace
+
+Interval wilson_interval(std::int64_t right, std::int64_t count) noexcept {
+  const auto n = static_cast<double>(count);
+  const double share = static_cast<double>(right) / n;
+  const double center = (share + z * z / (2 * n)) / (1 + z * z / n);
+  const double reach =
+      z / (1 + z * z / n) * std::sqrt(share * (1 - share) / n + z * z / (4 * n * n));
+  // A share of 0 or 1 bounds its own interval; rounding must not move it.
+  return {.low = std::min(center - reach, share), .high = std::max(center + reach, share)};
+}
+
+std::optional<double> spearman(const at::Tensor& one, const at::Tensor& other) {
+  const auto ranks = at::stack({ranks_of(one), ranks_of(other)});
+  const auto correlation = at::corrcoef(ranks)[0][1].item<double>();
+  return std::isnan(correlation) ? std::nullopt : std::optional(correlation);
+}
+
+Interval spearman_interval(double correlation, std::int64_t count) noexcept {
+  const double reach = z * std::sqrt(1.06 / static_cast<double>(count - 3));
+  const double center = std::atanh(std::clamp(correlation, -1 + 1e-15, 1 - 1e-15));
+  return {.low = std::tanh(center - reach), .high = std::tanh(center + reach)};
+}
 
 std::unique_ptr<Learner> make_choice(const Cell& cell, const Dataset& data) {
   return std::make_unique<Choice>(cell, data);

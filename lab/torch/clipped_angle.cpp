@@ -3,6 +3,7 @@
 
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -47,7 +48,6 @@ std::shared_ptr<const AngleClip> make_angle_clip(const ClippedAngleEncoding& enc
   const HeadWindow& window = frequencies.window;
   const double limit = encoding.max_angle;
   std::vector<std::int64_t> resting;
-  std::vector<bool> rests(static_cast<std::size_t>(window.head_dim), false);
   std::vector<double> angles;
   const auto positions = at::arange(tokens, at::TensorOptions().dtype(at::kDouble));
   const auto distances = positions.unsqueeze(1) - positions;
@@ -56,15 +56,12 @@ std::shared_ptr<const AngleClip> make_angle_clip(const ClippedAngleEncoding& enc
     const double inv_freq = frequencies.inv_freq[static_cast<std::size_t>(pair)];
     angles.push_back(std::copysign(limit, inv_freq));
     if (static_cast<double>(tokens - 1) * std::abs(inv_freq) < limit) continue;
-    for (const std::int64_t feature : features_of(window, pair)) {
-      resting.push_back(feature);
-      rests[static_cast<std::size_t>(feature)] = true;
-    }
+    for (const std::int64_t feature : features_of(window, pair)) resting.push_back(feature);
     turns.push_back(distances.abs() * std::abs(inv_freq) < limit);
   }
   std::vector<std::int64_t> others;
   for (std::int64_t feature = 0; feature < window.head_dim; ++feature)
-    if (!rests[static_cast<std::size_t>(feature)]) others.push_back(feature);
+    if (std::ranges::find(resting, feature) == resting.end()) others.push_back(feature);
   const std::vector<std::int64_t> ones(static_cast<std::size_t>(tokens), 1);
   const std::vector<std::int64_t> minus_ones(static_cast<std::size_t>(tokens), -1);
   // Keys are unrotated where a pair rests, so queries get the attention factor of both.

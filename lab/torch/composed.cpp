@@ -3,31 +3,25 @@
 
 #include <torch/torch.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <span>
+#include <utility>
+#include <vector>
 
 namespace rotary::lab::composed {
 namespace {
 
-enum class Part { cos, sin };
-
-// [tokens, pairs], with the device and type of `like`.
+// Rows of cos and sin, each [tokens, pairs], with the device and type of `like`.
 template <class Real>
-at::Tensor rows(const Rotations& rotations, Part part, const at::Tensor& like) {
-  const std::int64_t pairs = rotations.window().pairs();
-  const auto table = at::empty({rotations.tokens(), pairs}, c10::CppTypeToScalarType<Real>::value);
+std::pair<at::Tensor, at::Tensor> rows(const Rotations& rotations, const at::Tensor& like) {
+  std::vector<at::Tensor> cos;
+  std::vector<at::Tensor> sin;
   for (std::int64_t t = 0; t < rotations.tokens(); ++t) {
-    const std::span<const Real> row =
-        part == Part::cos ? rotations.cos<Real>(0, t) : rotations.sin<Real>(0, t);
-    std::ranges::copy(row, table.template data_ptr<Real>() + t * pairs);
+    const auto c = rotations.cos<Real>(0, t);
+    const auto s = rotations.sin<Real>(0, t);
+    cos.push_back(at::tensor(at::ArrayRef<Real>(c.data(), c.size()), like.options()));
+    sin.push_back(at::tensor(at::ArrayRef<Real>(s.data(), s.size()), like.options()));
   }
-  return table.to(like.options());
-}
-
-at::Tensor rows(const Rotations& rotations, Part part, const at::Tensor& like) {
-  return rotations.row_dtype() == RowDType::f64 ? rows<double>(rotations, part, like)
-                                                : rows<float>(rotations, part, like);
+  return {at::stack(cos), at::stack(sin)};
 }
 
 // The window's row for each query and key, [tokens, tokens].
@@ -48,8 +42,8 @@ at::Tensor vectors(const at::Tensor& table, std::int64_t tokens, const ShawWindo
 at::Tensor rotate_heads(const at::Tensor& heads, const Rotations& rotations) {
   const HeadWindow& window = rotations.window();
   const auto x = heads.transpose(1, 2).contiguous();
-  const auto cos = rows(rotations, Part::cos, x);
-  const auto sin = rows(rotations, Part::sin, x);
+  const auto [cos, sin] = rotations.row_dtype() == RowDType::f64 ? rows<double>(rotations, x)
+                                                                 : rows<float>(rotations, x);
   const std::int64_t end = window.first_feature + window.rotary_dim;
   const auto turning = x.slice(3, window.first_feature, end);
   const bool half = window.pairing == Pairing::half;

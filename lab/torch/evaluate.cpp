@@ -4,7 +4,6 @@
 #include <torch/torch.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -26,32 +25,12 @@ at::Tensor losses_of(Transformer& model, const Batch& batch, at::Reduction::Redu
 // Bins of positions up to the trained length.
 constexpr std::int64_t position_bins = 8;
 
-// The position of loss n of a validation batch.
-struct Places {
-  const std::vector<std::int64_t>& predicted;  // of the batch
-  std::int64_t window_tokens;
-  std::int64_t tokens;  // of a sequence
-
-  [[nodiscard]] std::int64_t index(std::int64_t n) const {
-    return predicted.empty() ? n : predicted[static_cast<std::size_t>(n)];
-  }
-  [[nodiscard]] std::int64_t window(std::int64_t n) const { return index(n) / window_tokens; }
-  [[nodiscard]] std::int64_t position(std::int64_t n) const { return index(n) % tokens; }
-};
-
-// The mean loss of each bin; NaN for an empty one.
-std::vector<double> means(const at::Tensor& losses, std::int64_t bins, const auto& bin_of) {
-  const auto numbers = losses.contiguous();
-  const double* const loss = numbers.data_ptr<double>();
-  std::vector<double> sums(static_cast<std::size_t>(bins));
-  std::vector<double> counts(sums.size());
-  for (std::int64_t n = 0; n < numbers.numel(); ++n) {
-    const auto bin = static_cast<std::size_t>(bin_of(n));
-    sums[bin] += loss[n];
-    counts[bin] += 1;
-  }
-  for (std::size_t bin = 0; bin < sums.size(); ++bin) sums[bin] /= counts[bin];
-  return sums;
+// The mean of the losses in each bin; NaN for an empty one. bin_of_loss [losses]
+std::vector<double> means(const at::Tensor& losses, const at::Tensor& bin_of_loss,
+                          std::int64_t bins) {
+  const auto sums = at::bincount(bin_of_loss, losses, bins);
+  const auto all = (sums / at::bincount(bin_of_loss, {}, bins)).contiguous();
+  return {all.data_ptr<double>(), all.data_ptr<double>() + bins};
 }
 
 }  // namespace
@@ -66,6 +45,17 @@ LossSum loss_of(Transformer& model, const Batch& batch) {
   return {.sum = losses_of(model, batch, at::Reduction::Sum), .count = std::ssize(batch.targets)};
 }
 
+at::Tensor losses_by_parts(Transformer& model, const Batch& batch, std::int64_t rows_at_once) {
+  const torch::NoGradGuard no_gradient;
+  std::vector<at::Tensor> losses;
+  for (std::int64_t first = 0; first < batch.shape.rows; first += rows_at_once) {
+    const Batch part = part_of(batch, first, std::min(rows_at_once, batch.shape.rows - first));
+    if (!part.targets.empty())
+      losses.push_back(losses_of(model, part, at::Reduction::None).to(at::kCPU).to(at::kDouble));
+  }
+  return at::cat(losses);
+}
+
 std::int64_t unit_of(const Cell& cell) {
   return cell.training.evaluate_unit > 0 ? cell.training.evaluate_unit : cell.model.tokens;
 }
@@ -76,7 +66,6 @@ LengthLoss validate(Transformer& model, const Cell& cell, std::string_view text,
   const std::int64_t tokens = unit * multiple;
   LengthLoss result{.multiple = multiple};
   if (!model->positions()->reaches(tokens)) return result;
-  const torch::NoGradGuard no_gradient;
   const std::int64_t longest = std::ranges::max(cell.training.evaluate_lengths);
   const std::int64_t windows = std::max<std::int64_t>(1, cell.training.validation_rows / longest);
   const std::int64_t window_tokens = longest * unit;
@@ -87,19 +76,14 @@ LengthLoss validate(Transformer& model, const Cell& cell, std::string_view text,
   all.shape.tokens = tokens;
   const std::int64_t rows_at_once =
       std::max<std::int64_t>(1, cell.training.batch * cell.model.tokens / tokens);
-  std::vector<at::Tensor> losses;
-  for (std::int64_t first = 0; first < all.shape.rows; first += rows_at_once) {
-    const Batch part = part_of(all, first, std::min(rows_at_once, all.shape.rows - first));
-    if (!part.targets.empty())
-      losses.push_back(losses_of(model, part, at::Reduction::None).to(at::kCPU).to(at::kDouble));
-  }
-  const auto of_bytes = at::cat(losses);
+  const auto of_bytes = losses_by_parts(model, all, rows_at_once);
   result.loss = of_bytes.mean().item<double>();
-  const Places places{.predicted = all.predicted, .window_tokens = window_tokens, .tokens = tokens};
-  result.windows = means(of_bytes, windows, [&](std::int64_t n) { return places.window(n); });
+  const auto places = all.predicted.empty() ? at::arange(of_bytes.numel())
+                                            : torch::tensor(all.predicted, at::kLong);
+  result.windows = means(of_bytes, places.div(window_tokens, "floor"), windows);
   const std::int64_t bin_tokens = std::max<std::int64_t>(1, unit / position_bins);
-  result.by_position = means(of_bytes, (tokens + bin_tokens - 1) / bin_tokens,
-                             [&](std::int64_t n) { return places.position(n) / bin_tokens; });
+  result.by_position = means(of_bytes, places.remainder(tokens).div(bin_tokens, "floor"),
+                             (tokens + bin_tokens - 1) / bin_tokens);
   if (!all.predicted.empty()) return result;
   const auto late =
       of_bytes.view({windows, window_tokens}).slice(1, window_tokens - window_tokens / 4);

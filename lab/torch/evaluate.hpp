@@ -18,6 +18,10 @@ namespace rotary::lab {
 
 [[nodiscard]] LossSum loss_of(Transformer& model, const Batch& batch);
 
+// The loss of each target, in f64 on the processor; computed for `rows_at_once` rows at once.
+[[nodiscard]] at::Tensor losses_by_parts(Transformer& model, const Batch& batch,
+                                         std::int64_t rows_at_once);
+
 // The tokens of a sequence at multiple 1.
 [[nodiscard]] std::int64_t unit_of(const Cell& cell);
 

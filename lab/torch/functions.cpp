@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -45,10 +44,8 @@ const T& carried(AutogradContext& context) {
   return static_cast<const Carried<T>&>(*holder).value;
 }
 
-at::Tensor to_tensor(std::span<const double> numbers, const at::Tensor& like) {
-  const auto tensor = at::empty({std::ssize(numbers)}, like.options().dtype(at::kDouble));
-  std::ranges::copy(numbers, tensor.data_ptr<double>());
-  return tensor.to(like.scalar_type()).view(like.sizes());
+at::Tensor to_tensor(const std::vector<double>& numbers, const at::Tensor& like) {
+  return torch::tensor(numbers, at::kDouble).to(like.scalar_type()).view(like.sizes());
 }
 
 std::vector<double> to_numbers(const at::Tensor& tensor) {

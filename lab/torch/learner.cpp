@@ -6,11 +6,10 @@
 #include <torch/torch.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "apps/failure.hpp"
 #include "lab/data/batches.hpp"
@@ -23,29 +22,9 @@
 
 namespace rotary::lab {
 
-std::unique_ptr<Learner> make_learner(const Cell& cell, const Dataset& data) {
-  switch (cell.model.task) {
-    case Task::causal_lm:
-    case Task::masked_lm:
-      return make_language_model(cell, data);
-    case Task::translation:
-      return make_translation(cell, data);
-    case Task::triplets:
-    case Task::sections:
-    case Task::same_document:
-    case Task::similarity:
-      return make_choice(cell, data);
-    case Task::copy:
-    case Task::reverse:
-    case Task::addition:
-      return make_sequences(cell);
-  }
-  throw cli::Failure(cli::ExitCode::unsupported,
-                     fmt::format("{} is not a task of this version", to_string(cell.model.task)));
-}
-
 namespace {
 
+// Learns causal_lm and masked_lm: a transformer on the bytes of a text.
 class LanguageModel final : public Learner {
  public:
   LanguageModel(const Cell& cell, const Dataset& data)
@@ -59,9 +38,8 @@ class LanguageModel final : public Learner {
     const BatchShape shape{
         .task = cell_.model.task, .rows = cell_.training.batch, .tokens = cell_.model.tokens};
     const Batch batch = training_batch(data_.train, shape, cell_.seed, step);
-    const std::int64_t first = shape.rows * share.part / share.parts;
-    const std::int64_t end = shape.rows * (share.part + 1) / share.parts;
-    return loss_of(model_, share.parts == 1 ? batch : part_of(batch, first, end - first));
+    const std::int64_t first = share.begin(shape.rows);
+    return loss_of(model_, part_of(batch, first, share.end(shape.rows) - first));
   }
 
   double validation_loss() override {
@@ -82,14 +60,6 @@ class LanguageModel final : public Learner {
   Transformer model_;
 };
 
-}  // namespace
-
-std::unique_ptr<Learner> make_language_model(const Cell& cell, const Dataset& data) {
-  return std::make_unique<LanguageModel>(cell, data);
-}
-
-namespace {
-
 struct Answers {
   double loss = 0;  // the sum over all bytes
   std::int64_t bytes = 0;
@@ -103,19 +73,20 @@ void add_answers(Answers& answers, Transformer& model, const Batch& batch) {
   const auto targets = to_tensor(batch.targets);
   const auto logits = model->forward(inputs, to_tensor(batch.predicted));
   answers.loss += at::cross_entropy_loss(logits, targets, {}, at::Reduction::Sum).item<double>();
-  const auto right = (logits.argmax(1) == targets).to(at::kLong).to(at::kCPU).contiguous();
-  std::vector<bool> of_questions(static_cast<std::size_t>(batch.shape.rows), true);
-  for (std::size_t n = 0; n < batch.predicted.size(); ++n) {
-    const std::int64_t is_right = right.data_ptr<std::int64_t>()[n];
-    answers.right_bytes += is_right;
-    if (is_right == 0)
-      of_questions[static_cast<std::size_t>(batch.predicted[n] / batch.shape.tokens)] = false;
-  }
+  const auto right = logits.argmax(1) == targets;
+  // Every question has the same number of symbols, so every answer has as many bytes.
+  const auto of_questions = right.view({batch.shape.rows, -1}).all(1);
+  answers.right_bytes += right.sum().item<std::int64_t>();
+  answers.right_questions += of_questions.sum().item<std::int64_t>();
   answers.bytes += std::ssize(batch.targets);
   answers.questions += batch.shape.rows;
-  answers.right_questions += std::ranges::count(of_questions, true);
 }
 
+// Learns copy, reverse and addition: a decoder trained on short questions and tested with 1, 1.5
+// and 2 times as many symbols. Its metrics, here for 1.5x:
+//   loss@1.5x      nats per byte of the answers
+//   accuracy@1.5x  share of answer bytes that are the likeliest after the right ones before
+//   exact@1.5x     share of answers that are wholly right, also when the model generates them
 class Sequences final : public Learner {
  public:
   explicit Sequences(const Cell& cell)
@@ -131,9 +102,8 @@ class Sequences final : public Learner {
     const std::int64_t rows = cell_.training.batch;
     const Batch batch = sequence_training_batch(
         {.task = cell_.model.task, .rows = rows, .symbols = symbols_}, cell_.seed, step);
-    const std::int64_t first = rows * share.part / share.parts;
-    const std::int64_t end = rows * (share.part + 1) / share.parts;
-    return loss_of(model_, share.parts == 1 ? batch : part_of(batch, first, end - first));
+    const std::int64_t first = share.begin(rows);
+    return loss_of(model_, part_of(batch, first, share.end(rows) - first));
   }
 
   double validation_loss() override {
@@ -142,12 +112,9 @@ class Sequences final : public Learner {
   }
 
   void examine(Outcome& outcome, const RunDirectory& /*directory*/) override {
-    struct Length {
-      const char* name;
-      std::int64_t symbols;
-    };
     for (const auto& [name, symbols] :
-         {Length{"@1x", symbols_}, {"@1.5x", symbols_ * 3 / 2}, {"@2x", symbols_ * 2}}) {
+         {std::pair("@1x", symbols_), std::pair("@1.5x", symbols_ * 3 / 2),
+          std::pair("@2x", symbols_ * 2)}) {
       if (!model_->positions()->reaches(sequence_tokens(cell_.model.task, symbols))) continue;
       const Answers answers = ask(symbols);
       const auto bytes = static_cast<double>(answers.bytes);
@@ -181,8 +148,25 @@ class Sequences final : public Learner {
 
 }  // namespace
 
-std::unique_ptr<Learner> make_sequences(const Cell& cell) {
-  return std::make_unique<Sequences>(cell);
+std::unique_ptr<Learner> make_learner(const Cell& cell, const Dataset& data) {
+  switch (cell.model.task) {
+    case Task::causal_lm:
+    case Task::masked_lm:
+      return std::make_unique<LanguageModel>(cell, data);
+    case Task::translation:
+      return make_translation(cell, data);
+    case Task::triplets:
+    case Task::sections:
+    case Task::same_document:
+    case Task::similarity:
+      return make_choice(cell, data);
+    case Task::copy:
+    case Task::reverse:
+    case Task::addition:
+      return std::make_unique<Sequences>(cell);
+  }
+  throw cli::Failure(cli::ExitCode::unsupported,
+                     fmt::format("{} is not a task of this version", to_string(cell.model.task)));
 }
 
 }  // namespace rotary::lab

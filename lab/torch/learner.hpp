@@ -23,6 +23,9 @@ struct LossSum {
 struct Share {
   std::int64_t part = 0;
   std::int64_t parts = 1;
+
+  [[nodiscard]] std::int64_t begin(std::int64_t rows) const { return rows * part / parts; }
+  [[nodiscard]] std::int64_t end(std::int64_t rows) const { return rows * (part + 1) / parts; }
 };
 
 class Learner {
@@ -47,17 +50,5 @@ class Learner {
 
 // The data must outlive it. Fails if the data do not suit the task.
 [[nodiscard]] std::unique_ptr<Learner> make_learner(const Cell& cell, const Dataset& data);
-
-// The learner of causal_lm and masked_lm: a transformer on a text's bytes.
-
-[[nodiscard]] std::unique_ptr<Learner> make_language_model(const Cell& cell, const Dataset& data);
-
-// The learner of copy, reverse and addition: a decoder trained on short questions and tested with
-// 1, 1.5 and 2 times as many symbols. Its metrics, here for 1.5x:
-//   loss@1.5x      nats per byte of the answers
-//   accuracy@1.5x  share of answer bytes that are the likeliest after the right ones before
-//   exact@1.5x     share of answers that are wholly right, also when the model generates them
-
-[[nodiscard]] std::unique_ptr<Learner> make_sequences(const Cell& cell);
 
 }  // namespace rotary::lab

@@ -22,12 +22,6 @@ namespace {
 
 constexpr std::int64_t probed_steps = 3;
 
-double median(std::vector<double> numbers) {
-  const auto middle = numbers.begin() + std::ssize(numbers) / 2;
-  std::ranges::nth_element(numbers, middle);
-  return *middle;
-}
-
 // Runs the next step and returns its seconds.
 double step_s(Trainer& trainer) {
   const double before_s = trainer.counts().cpu_s;
@@ -62,12 +56,6 @@ Cell without_positions(Cell cell) {
   return cell;
 }
 
-double process_seconds() {
-  timespec time = {};
-  (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
 }  // namespace
 
 std::optional<Outcome> cost_outcome(const Cell& cell, const Dataset& data,
@@ -76,7 +64,7 @@ std::optional<Outcome> cost_outcome(const Cell& cell, const Dataset& data,
   if (!std::holds_alternative<NoEncoding>(cell.encoding.kind))
     cells.push_back(without_positions(cell));
   const std::vector<std::int64_t>& lengths = cell.training.cost_lengths;
-  const double begin_s = process_seconds();
+  const double begin_s = cpu_seconds();
   Trainer trainer(at_length(cell, lengths.front()), data);
   for (std::int64_t step = 0; step < cell.training.steps; ++step) (void)trainer.step();
   Outcome outcome{.steps = cell.training.steps,
@@ -89,7 +77,7 @@ std::optional<Outcome> cost_outcome(const Cell& cell, const Dataset& data,
     outcome.metrics[fmt::format("ms@{}", tokens)] = fastest.front();
     outcome.metrics[fmt::format("overhead@{}", tokens)] = fastest.front() / fastest.back() - 1;
   }
-  outcome.cpu_s = process_seconds() - begin_s;
+  outcome.cpu_s = cpu_seconds() - begin_s;
   outcome.wall_s = outcome.cpu_s;
   return outcome;
 }
@@ -100,9 +88,9 @@ ProbedTimes probe_times(Cell cell, const Dataset& data) {
   std::vector<double> steps;
   for (std::int64_t step = 0; step <= probed_steps; ++step) steps.push_back(step_s(trainer));
   steps.erase(steps.begin());
-  const double begin_s = process_seconds();
+  const double begin_s = cpu_seconds();
   (void)trainer.learner().validation_loss();
-  return {.step_s = median(std::move(steps)), .validation_s = process_seconds() - begin_s};
+  return {.step_s = median(std::move(steps)), .validation_s = cpu_seconds() - begin_s};
 }
 
 }  // namespace rotary::lab

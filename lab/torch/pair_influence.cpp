@@ -17,35 +17,6 @@
 namespace rotary::lab {
 namespace {
 
-// Computes the loss on all sequences, part by part.
-class Examination {
- public:
-  Examination(Transformer& model, const Cell& cell, std::string_view text)
-      : model_(model),
-        rows_at_once_(cell.training.batch),
-        all_(validation_batch(text, {.task = cell.model.task,
-                                     .rows = cell.training.pair_rows,
-                                     .tokens = cell.model.tokens})) {}
-
-  [[nodiscard]] double loss() {
-    const torch::NoGradGuard no_gradient;
-    double sum = 0;
-    std::int64_t count = 0;
-    for (std::int64_t first = 0; first < all_.shape.rows; first += rows_at_once_) {
-      const auto part =
-          loss_of(model_, part_of(all_, first, std::min(rows_at_once_, all_.shape.rows - first)));
-      sum += part.sum.item<double>();
-      count += part.count;
-    }
-    return sum / static_cast<double>(count);
-  }
-
- private:
-  Transformer& model_;
-  std::int64_t rows_at_once_;
-  Batch all_;
-};
-
 double mean_distance(const AttentionProbe& probe) {
   return probe.distance / static_cast<double>(probe.queries);
 }
@@ -74,12 +45,17 @@ void AttentionProbe::see(const at::Tensor& q, const at::Tensor& k, const at::Ten
 
 std::vector<PairInfluence> pair_influences(Transformer& model, const Cell& cell,
                                            std::string_view text) {
-  Examination examination(model, cell, text);
+  const Batch all = validation_batch(
+      text,
+      {.task = cell.model.task, .rows = cell.training.pair_rows, .tokens = cell.model.tokens});
+  const auto mean_loss = [&] {
+    return losses_by_parts(model, all, cell.training.batch).mean().item<double>();
+  };
   Positions& positions = model->positions();
   const RotarySpec& spec = std::get<RotaryEncoding>(cell.encoding.kind).spec;
   const Frequencies frequencies = cli::value_or_fail(make_frequencies(spec, cell.model.tokens));
-  const std::vector<AttentionProbe> usual = positions->probed([&] { (void)examination.loss(); });
-  const double loss = examination.loss();
+  const std::vector<AttentionProbe> usual = positions->probed([&] { (void)mean_loss(); });
+  const double loss = mean_loss();
   std::vector<PairInfluence> pairs;
   for (std::int64_t layer = 0; layer < cell.model.layers; ++layer) {
     const AttentionProbe& of_layer = usual[static_cast<std::size_t>(layer)];
@@ -92,10 +68,10 @@ std::vector<PairInfluence> pair_influences(Transformer& model, const Cell& cell,
       influence.q_energy = energy(of_layer.q_squares, features, of_layer.queries);
       influence.k_energy = energy(of_layer.k_squares, features, of_layer.queries);
       positions->change_pair(PairChange{layer, pair, PairChange::What::unturned});
-      influence.loss_unturned = examination.loss() - loss;
+      influence.loss_unturned = mean_loss() - loss;
       positions->change_pair(PairChange{layer, pair, PairChange::What::removed});
       double removed = 0;
-      const auto probes = positions->probed([&] { removed = examination.loss(); });
+      const auto probes = positions->probed([&] { removed = mean_loss(); });
       influence.loss_removed = removed - loss;
       influence.distance_removed =
           mean_distance(probes[static_cast<std::size_t>(layer)]) - mean_distance(of_layer);

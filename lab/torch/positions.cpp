@@ -3,11 +3,11 @@
 
 #include <torch/torch.h>
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <numbers>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,28 +25,11 @@ namespace {
 // The random stream for learned encodings; batches use streams numbered by steps.
 constexpr std::uint64_t stream = std::uint64_t{1} << 63;
 
-at::Tensor to_tensor(const std::vector<double>& numbers) {
-  const auto tensor = at::empty({std::ssize(numbers)}, at::TensorOptions().dtype(at::kDouble));
-  std::ranges::copy(numbers, tensor.data_ptr<double>());
-  return tensor;
-}
-
-at::Tensor uniform_table(Random& random, std::int64_t rows, std::int64_t columns) {
-  // Glorot and Bengio 2010, as for Shaw's tables in tensor2tensor.
-  const double reach = std::sqrt(6.0 / static_cast<double>(rows + columns));
+// [rows, columns] of numbers that draw() returns.
+at::Tensor table(std::int64_t rows, std::int64_t columns, const auto& draw) {
   std::vector<double> numbers(static_cast<std::size_t>(rows * columns));
-  for (double& number : numbers) number = reach * (2 * random.uniform() - 1);
-  return to_tensor(numbers).view({rows, columns}).to(at::kFloat);
-}
-
-// Normal with deviation 0.02, like torch's and BERT's token embeddings.
-at::Tensor normal_table(Random& random, std::int64_t rows, std::int64_t columns) {
-  std::vector<double> numbers(static_cast<std::size_t>(rows * columns));
-  for (double& number : numbers) {
-    const double radius = std::sqrt(-2 * std::log(random.uniform()));
-    number = 0.02 * radius * std::cos(2 * std::numbers::pi * random.uniform());
-  }
-  return to_tensor(numbers).view({rows, columns}).to(at::kFloat);
+  for (double& number : numbers) number = draw();
+  return torch::tensor(numbers, at::kDouble).view({rows, columns}).to(at::kFloat);
 }
 
 ShawWindow shaw_window(const ShawEncoding& shaw, const ModelConfig& model) {
@@ -62,27 +45,32 @@ PositionsImpl::PositionsImpl(Encoding encoding, const ModelConfig& model, std::u
   if (rotary != nullptr && std::holds_alternative<NoScaling>(rotary->spec.scaling))
     unscaled_ = rotary->spec;
   if (std::holds_alternative<LearnedEncoding>(encoding_.kind)) {
-    learned_ = register_parameter("learned", normal_table(random, model.tokens, model.d_model));
+    // The deviation of torch's and BERT's token embeddings.
+    const auto draw = [&] { return 0.02 * random.normal(); };
+    learned_ = register_parameter("learned", table(model.tokens, model.d_model, draw));
   }
   if (const auto* shaw = std::get_if<ShawEncoding>(&encoding_.kind)) {
     const std::int64_t rows = shaw_window(*shaw, model).rows();
+    // Glorot and Bengio 2010, as for Shaw's tables in tensor2tensor.
+    const double reach = std::sqrt(6.0 / static_cast<double>(rows + model.head_dim()));
+    const auto draw = [&] { return reach * (2 * random.uniform() - 1); };
     for (std::int64_t layer = 0; layer < model.layers; ++layer) {
       const std::string of_layer = std::to_string(layer);
-      shaw_keys_.push_back(register_parameter("shaw_keys_" + of_layer,
-                                              uniform_table(random, rows, model.head_dim())));
-      shaw_values_.push_back(register_parameter("shaw_values_" + of_layer,
-                                                uniform_table(random, rows, model.head_dim())));
+      shaw_keys_.push_back(
+          register_parameter("shaw_keys_" + of_layer, table(rows, model.head_dim(), draw)));
+      shaw_values_.push_back(
+          register_parameter("shaw_values_" + of_layer, table(rows, model.head_dim(), draw)));
     }
   }
   if (const auto* bias = std::get_if<BiasEncoding>(&encoding_.kind)) {
     const std::int64_t sets = shared_by_layers(*bias) ? 1 : model.layers;
     for (std::int64_t set = 0; set < sets; ++set) {
-      const auto begin = initial_parameters(*bias, model, [&] { return random.uniform(); });
-      auto numbers = to_tensor(begin.start).to(at::kFloat);
+      const auto begin = initial_parameters(*bias, model, random);
+      auto numbers = torch::tensor(begin.start, at::kDouble).to(at::kFloat);
       if (!begin.start.empty())
         numbers = register_parameter("bias_" + std::to_string(set), numbers);
       bias_.push_back(numbers);
-      bias_scale_ = to_tensor(begin.scale);
+      bias_scale_ = torch::tensor(begin.scale, at::kDouble);
     }
     register_buffer("bias_scale", bias_scale_);
   }
@@ -98,11 +86,12 @@ bool PositionsImpl::reaches(std::int64_t tokens) const {
   return !learned_.defined() || tokens <= learned_.size(0);
 }
 
-at::Tensor PositionsImpl::add_absolute(const at::Tensor& x) const {
-  if (learned_.defined()) return add_learned_rows(x, learned_);
+at::Tensor PositionsImpl::add_absolute(const at::Tensor& x, std::int64_t first) const {
+  if (learned_.defined()) return add_learned_rows(x, learned_.slice(0, first));
   if (const auto* sinusoidal = std::get_if<SinusoidalEncoding>(&encoding_.kind)) {
-    const auto rows = sinusoidal_rows(sinusoidal->base, x.size(1), x.size(2), x.scalar_type());
-    return x + sinusoidal->scale * rows;
+    const auto rows =
+        sinusoidal_rows(sinusoidal->base, first + x.size(1), x.size(2), x.scalar_type());
+    return x + sinusoidal->scale * rows.slice(0, first);
   }
   return x;
 }
@@ -127,7 +116,7 @@ at::Tensor PositionsImpl::mask(std::int64_t layer, std::int64_t tokens,
   return mask;
 }
 
-at::Tensor PositionsImpl::bias(std::size_t layer, std::int64_t tokens, at::ScalarType dtype) {
+at::Tensor PositionsImpl::bias_numbers(std::size_t layer) {
   const auto& encoding = std::get<BiasEncoding>(encoding_.kind);
   const at::Tensor& parameters = bias_[bias_.size() == 1 ? 0 : layer];
   if (parameters.numel() > 0) {
@@ -141,10 +130,15 @@ at::Tensor PositionsImpl::bias(std::size_t layer, std::int64_t tokens, at::Scala
     constrain(encoding, {kept.data_ptr<double>(), static_cast<std::size_t>(kept.numel())});
     parameters.copy_(kept);
   }
-  const BiasCall call{.encoding = encoding, .model = model_, .tokens = tokens, .dtype = dtype};
   // The core makes biases on the processor; parameters follow the model's device.
-  const auto numbers = parameters.to(at::kCPU).to(at::kDouble) * bias_scale_.to(at::kCPU);
-  return bias_scores(numbers, call);
+  return parameters.to(at::kCPU).to(at::kDouble) * bias_scale_.to(at::kCPU);
+}
+
+at::Tensor PositionsImpl::bias(std::size_t layer, std::int64_t tokens, at::ScalarType dtype) {
+  return bias_scores(bias_numbers(layer), {.encoding = std::get<BiasEncoding>(encoding_.kind),
+                                           .model = model_,
+                                           .tokens = tokens,
+                                           .dtype = dtype});
 }
 
 std::array<std::int64_t, 2> features_of(const HeadWindow& window, std::int64_t pair) {
@@ -175,21 +169,20 @@ void PositionsImpl::apply_change(std::vector<LayerTerms>& layers, std::int64_t t
 }
 
 std::vector<LayerTerms> PositionsImpl::terms(std::int64_t tokens, at::ScalarType dtype) {
-  std::vector<LayerTerms> layers(static_cast<std::size_t>(model_.layers));
+  LayerTerms common;
+  if (const auto* rotary = std::get_if<RotaryEncoding>(&encoding_.kind)) {
+    common.q_rotations = rotations_of(rotary->spec, tokens, dtype, Role::query);
+    common.k_rotations = rotations_of(rotary->spec, tokens, dtype, Role::key);
+  }
+  if (const auto* clipped = std::get_if<ClippedAngleEncoding>(&encoding_.kind))
+    common.clip = make_angle_clip(*clipped, tokens, dtype);
+  const auto* shaw = std::get_if<ShawEncoding>(&encoding_.kind);
+  if (shaw != nullptr) common.window = shaw_window(*shaw, model_);
+  std::vector<LayerTerms> layers(static_cast<std::size_t>(model_.layers), common);
   for (std::size_t layer = 0; layer < layers.size(); ++layer) {
     LayerTerms& terms = layers[layer];
     terms.mask = mask(static_cast<std::int64_t>(layer), tokens, dtype);
-    if (const auto* rotary = std::get_if<RotaryEncoding>(&encoding_.kind)) {
-      terms.q_rotations = layer == 0 ? rotations_of(rotary->spec, tokens, dtype, Role::query)
-                                     : layers[0].q_rotations;
-      terms.k_rotations =
-          layer == 0 ? rotations_of(rotary->spec, tokens, dtype, Role::key) : layers[0].k_rotations;
-    }
-    if (const auto* clipped = std::get_if<ClippedAngleEncoding>(&encoding_.kind)) {
-      terms.clip = layer == 0 ? make_angle_clip(*clipped, tokens, dtype) : layers[0].clip;
-    }
-    if (const auto* shaw = std::get_if<ShawEncoding>(&encoding_.kind)) {
-      terms.window = shaw_window(*shaw, model_);
+    if (shaw != nullptr) {
       terms.shaw_keys = shaw_keys_[layer];
       terms.shaw_values = shaw_values_[layer];
     }

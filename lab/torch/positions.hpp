@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -33,6 +34,8 @@ struct LayerTerms {
   std::shared_ptr<const AngleClip> clip;  // replaces both rotations
   at::Tensor kept_features;               // [features] of queries: 1, or 0 for removed ones
   AttentionProbe* probe = nullptr;        // sees q, k and weights
+  // Replaces attend_with() and all other terms; takes its q, k and v.
+  std::function<at::Tensor(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v)> attend;
 };
 
 // Changes one pair of one layer in a finished model: it does not turn, or its query features are 0,
@@ -68,11 +71,15 @@ class PositionsImpl : public torch::nn::Module {
     return std::exchange(probes_, {});
   }
 
-  // x [batch, tokens, d_model]
-  [[nodiscard]] at::Tensor add_absolute(const at::Tensor& x) const;
+  // x [batch, tokens, d_model], from position `first` on.
+  [[nodiscard]] at::Tensor add_absolute(const at::Tensor& x, std::int64_t first = 0) const;
 
   // Terms for each layer, for sequences of `tokens` tokens.
   [[nodiscard]] std::vector<LayerTerms> terms(std::int64_t tokens, at::ScalarType dtype);
+
+  // The numbers of a layer's bias for make_bias(), in f64 on the processor. Limits the learned ones
+  // to their range.
+  [[nodiscard]] at::Tensor bias_numbers(std::size_t layer);
 
  private:
   [[nodiscard]] at::Tensor bias(std::size_t layer, std::int64_t tokens, at::ScalarType dtype);

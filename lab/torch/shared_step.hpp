@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SharedStep: exchanges each step's results between ranks in one message.
+// Exchanges each step's results between ranks in one message.
 #pragma once
 
 #include <torch/torch.h>
@@ -18,22 +18,9 @@ struct StepTotals {
   double stop_asked = 0;  // how many ranks ask to stop
 };
 
-class SharedStep {
- public:
-  // The ranks must outlive this.
-  SharedStep(std::vector<at::Tensor> parameters, Ranks& ranks);
-
-  // Replaces gradients of this rank's loss sum by those of the whole batch's mean loss, with the
-  // same bits on every rank.
-  [[nodiscard]] StepTotals add_up(const StepTotals& mine);
-
-  [[nodiscard]] Ranks& ranks() noexcept { return ranks_; }
-
- private:
-  [[nodiscard]] at::Tensor add_up(const at::Tensor& message);
-
-  std::vector<at::Tensor> parameters_;
-  Ranks& ranks_;
-};
+// Replaces gradients of this rank's loss sum by those of the whole batch's mean loss, with the same
+// bits on every rank.
+[[nodiscard]] StepTotals add_up(const std::vector<at::Tensor>& parameters, const StepTotals& mine,
+                                Ranks& ranks);
 
 }  // namespace rotary::lab

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <torch/torch.h>
 
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -28,13 +27,6 @@ using torch::optim::AdamW;
 using torch::optim::AdamWOptions;
 using torch::serialize::InputArchive;
 using torch::serialize::OutputArchive;
-
-// Processor seconds of all the process's threads.
-double cpu_seconds() {
-  timespec time = {};
-  (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
 
 double wall_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -60,30 +52,13 @@ std::unique_ptr<AdamW> make_optimizer(torch::nn::Module& model, const TrainingCo
   return std::make_unique<AdamW>(std::move(groups), AdamWOptions(training.learning_rate));
 }
 
-// The members by name, for saving and loading.
-struct NamedNumber {
-  const char* name;
-  double* number;
-};
-std::array<NamedNumber, 4> numbers_of(Counts& counts) {
-  return {{{"wall_s", &counts.wall_s},
-           {"cpu_s", &counts.cpu_s},
-           {"logged_wall_s", &counts.logged_wall_s},
-           {"loss_sum", &counts.loss_sum}}};
-}
-struct NamedInteger {
-  const char* name;
-  std::int64_t* number;
-};
-std::array<NamedInteger, 3> integers_of(Counts& counts) {
-  return {{{"step", &counts.step},
-           {"logged_step", &counts.logged_step},
-           {"log_bytes", &counts.log_bytes}}};
-}
-
-constexpr const char* machines_key = "machines";
-
 }  // namespace
+
+double cpu_seconds() {
+  timespec time = {};
+  (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
 
 void require_finite(double loss, std::int64_t steps) {
   if (std::isfinite(loss)) return;
@@ -119,25 +94,26 @@ double Trainer::step() {
   counts_.loss_sum += loss;
   counts_.wall_s += wall_seconds() - wall;
   cpu_of_last_step_s_ = cpu_seconds() - cpu;
-  if (!shared_) counts_.cpu_s += cpu_of_last_step_s_;
+  if (ranks_ == nullptr) counts_.cpu_s += cpu_of_last_step_s_;
   return loss;
 }
 
 double Trainer::backward() {
-  if (!shared_) {
+  if (ranks_ == nullptr) {
     const auto [sum, count] = learner_->training_loss(counts_.step, {});
     const auto loss = sum / count;
     loss.backward();
     return loss.item<double>();
   }
-  const Ranks& ranks = shared_->ranks();
   const auto [sum, count] =
-      learner_->training_loss(counts_.step, {.part = ranks.rank(), .parts = ranks.size()});
+      learner_->training_loss(counts_.step, {.part = ranks_->rank(), .parts = ranks_->size()});
   sum.backward();
-  const StepTotals totals = shared_->add_up({.loss_sum = sum.item<double>(),
-                                             .targets = static_cast<double>(count),
-                                             .cpu_s = cpu_of_last_step_s_,
-                                             .stop_asked = asks_to_stop_ ? 1.0 : 0.0});
+  const StepTotals totals = add_up(learner_->model().parameters(),
+                                   {.loss_sum = sum.item<double>(),
+                                    .targets = static_cast<double>(count),
+                                    .cpu_s = cpu_of_last_step_s_,
+                                    .stop_asked = asks_to_stop_ ? 1.0 : 0.0},
+                                   *ranks_);
   counts_.cpu_s += totals.cpu_s;
   stop_asked_ = totals.stop_asked > 0;
   return totals.loss_sum / totals.targets;
@@ -152,7 +128,7 @@ void Trainer::share_with(Ranks& ranks) {
   InputArchive theirs;
   theirs.load_from(first, device());
   read_state(theirs);
-  shared_.emplace(learner_->model().parameters(), ranks);
+  ranks_ = &ranks;
 }
 
 void Trainer::record(const nlohmann::json& machine) {
@@ -180,12 +156,8 @@ void Trainer::write_state(OutputArchive& archive) {
   optimizer_->save(optimizer);
   archive.write("model", model);
   archive.write("optimizer", optimizer);
-  for (const auto& [name, number] : numbers_of(counts_)) archive.write(name, c10::IValue(*number));
-  for (const auto& [name, number] : integers_of(counts_)) archive.write(name, c10::IValue(*number));
-  archive.write("losses", c10::IValue(series_.losses));
-  archive.write("gradient_norms", c10::IValue(series_.gradient_norms));
-  archive.write("validation_losses", c10::IValue(series_.validation_losses));
-  archive.write(machines_key, c10::IValue(machines_.dump()));
+  const nlohmann::json state = {{"counts", counts_}, {"series", series_}, {"machines", machines_}};
+  archive.write("state", c10::IValue(state.dump()));
 }
 
 void Trainer::load(const std::string& path) {
@@ -208,22 +180,11 @@ void Trainer::read_state(InputArchive& archive) {
   learner_->model().load(model);
   optimizer_->load(optimizer);
   c10::IValue value;
-  for (const auto& [name, number] : numbers_of(counts_)) {
-    archive.read(name, value);
-    *number = value.toDouble();
-  }
-  for (const auto& [name, number] : integers_of(counts_)) {
-    archive.read(name, value);
-    *number = value.toInt();
-  }
-  archive.read("losses", value);
-  series_.losses = value.toDoubleVector();
-  archive.read("gradient_norms", value);
-  series_.gradient_norms = value.toDoubleVector();
-  archive.read("validation_losses", value);
-  series_.validation_losses = value.toDoubleVector();
-  archive.read(machines_key, value);
-  machines_ = parse_json(value.toStringRef(), "the checkpoint");
+  archive.read("state", value);
+  const nlohmann::json state = parse_json(value.toStringRef(), "the checkpoint");
+  state.at("counts").get_to(counts_);
+  state.at("series").get_to(series_);
+  machines_ = state.at("machines");
 }
 
 }  // namespace rotary::lab

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +28,11 @@ struct Counts {
   double loss_sum = 0;
   std::int64_t log_bytes = 0;
 };
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Counts, step, wall_s, cpu_s, logged_step, logged_wall_s,
+                                   loss_sum, log_bytes)
+
+// Processor seconds of all the process's threads.
+[[nodiscard]] double cpu_seconds();
 
 // Fails with check_failed, which ends a cell but not the run, if the loss is not finite.
 void require_finite(double loss, std::int64_t steps);
@@ -75,7 +79,7 @@ class Trainer {
   Counts counts_;
   StepSeries series_;
   nlohmann::json machines_ = nlohmann::json::array();
-  std::optional<SharedStep> shared_;
+  Ranks* ranks_ = nullptr;         // null: the process is alone
   double cpu_of_last_step_s_ = 0;  // on this rank
   bool asks_to_stop_ = false;
   bool stop_asked_ = false;

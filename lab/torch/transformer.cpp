@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "lab/torch/functions.hpp"
 
@@ -107,6 +108,7 @@ at::Tensor LayerImpl::attention(const at::Tensor& x, const LayerTerms& terms) {
   const auto q = qkv.select(2, 0);
   const auto k = qkv.select(2, 1);
   const auto v = qkv.select(2, 2);
+  if (terms.attend) return attention_out_(terms.attend(q, k, v));
   return attention_out_(kind_ == AttentionKind::linear ? attend_linearly(terms, task_, q, k, v)
                                                        : attend_with(terms, q, k, v));
 }
@@ -132,20 +134,28 @@ TransformerImpl::TransformerImpl(const ModelConfig& model, const Encoding& encod
   for (std::int64_t layer = 0; layer < model.layers; ++layer)
     layers_.push_back(register_module("layer_" + std::to_string(layer), Layer(model)));
   norm_ = register_module("norm", nn::LayerNorm(nn::LayerNormOptions({model.d_model})));
-  logits_ = register_module("logits", nn::Linear(model.d_model, byte_tokens));
-  nn::init::normal_(logits_->weight, 0, weight_std);
-  nn::init::zeros_(logits_->bias);
+  logits_ = register_module("logits", make_linear(model.d_model, byte_tokens, weight_std));
   positions_ = register_module("positions", Positions(encoding, model, seed));
 }
 
-at::Tensor TransformerImpl::forward(const at::Tensor& inputs, const at::Tensor& predicted) {
-  auto x = positions_->add_absolute(tokens_(inputs));
-  const auto terms = positions_->terms(inputs.size(1), x.scalar_type());
+at::Tensor TransformerImpl::through_layers(const at::Tensor& inputs, std::int64_t first,
+                                           const std::vector<LayerTerms>& terms) {
+  auto x = positions_->add_absolute(tokens_(inputs), first);
   for (std::size_t layer = 0; layer < layers_.size(); ++layer)
     x = layers_[layer]->forward(x, terms[layer]);
-  x = x.flatten(0, 1);
+  return x.flatten(0, 1);
+}
+
+at::Tensor TransformerImpl::forward(const at::Tensor& inputs, const at::Tensor& predicted) {
+  const auto terms = positions_->terms(inputs.size(1), tokens_->weight.scalar_type());
+  auto x = through_layers(inputs, 0, terms);
   if (predicted.defined()) x = x.index_select(0, predicted);
   return logits_(norm_(x));
+}
+
+at::Tensor TransformerImpl::continued(const at::Tensor& inputs, std::int64_t first,
+                                      const std::vector<LayerTerms>& terms) {
+  return logits_(norm_(through_layers(inputs, first, terms)));
 }
 
 }  // namespace rotary::lab

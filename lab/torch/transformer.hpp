@@ -10,7 +10,6 @@
 
 #include "lab/encodings/encoding.hpp"
 #include "lab/experiment/model_config.hpp"
-#include "lab/generate/dense.hpp"
 #include "lab/torch/positions.hpp"
 
 namespace rotary::lab {
@@ -51,9 +50,18 @@ class TransformerImpl : public torch::nn::Module {
   // [predicted, vocabulary].
   [[nodiscard]] at::Tensor forward(const at::Tensor& inputs, const at::Tensor& predicted);
 
+  // The logits of all inputs [batch, tokens], which begin at position `first`. `terms` act in place
+  // of the model's own positions in the layers.
+  [[nodiscard]] at::Tensor continued(const at::Tensor& inputs, std::int64_t first,
+                                     const std::vector<LayerTerms>& terms);
+
   [[nodiscard]] Positions& positions() noexcept { return positions_; }
 
  private:
+  // [batch · tokens, d_model]
+  [[nodiscard]] at::Tensor through_layers(const at::Tensor& inputs, std::int64_t first,
+                                          const std::vector<LayerTerms>& terms);
+
   torch::nn::Embedding tokens_ = nullptr;
   std::vector<Layer> layers_;
   torch::nn::LayerNorm norm_ = nullptr;
@@ -70,9 +78,5 @@ TORCH_MODULE(Transformer);
                                          const at::Tensor& k, const at::Tensor& v);
 [[nodiscard]] at::Tensor attend_with(const LayerTerms& terms, const at::Tensor& q,
                                      const at::Tensor& k, const at::Tensor& v);
-
-// The model's number of parameters.
-
-[[nodiscard]] Weights weights_of(const Transformer& model);
 
 }  // namespace rotary::lab

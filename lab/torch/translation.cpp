@@ -10,16 +10,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "apps/failure.hpp"
 #include "lab/data/batches.hpp"
 #include "lab/data/pieces.hpp"
-#include "lab/process/program.hpp"
 #include "lab/torch/views.hpp"
 
 namespace rotary::lab {
@@ -148,7 +147,7 @@ std::vector<std::size_t> spread(std::size_t all, std::int64_t count) {
 }
 
 const Dataset& checked(const Dataset& data) {
-  if (data.manifest.kind == DataKind::pairs) return data;
+  if (!data.pieces.empty()) return data;
   throw cli::Failure(cli::ExitCode::usage,
                      fmt::format("translation needs pairs, which '{}' is not: ./dev lab data add "
                                  "NAME --from A --translation B, or grammar-pairs",
@@ -161,12 +160,6 @@ std::vector<TokenPair> checked(std::vector<TokenPair> pairs, std::int64_t tokens
       cli::ExitCode::usage,
       fmt::format("model.tokens must be more than the pieces of some pair for validation, got {}",
                   tokens));
-}
-
-std::string to_lines(const std::vector<std::string>& texts) {
-  std::string lines;
-  for (const std::string& text : texts) lines += text + "\n";
-  return lines;
 }
 
 class Translation final : public Learner {
@@ -187,10 +180,9 @@ class Translation final : public Learner {
 
   LossSum training_loss(std::int64_t step, const Share& share) override {
     const auto rows = order_.at(step);
-    const auto edge = [&](std::int64_t part) {
-      return static_cast<std::size_t>(std::ssize(rows) * part / share.parts);
-    };
-    const auto own = rows.subspan(edge(share.part), edge(share.part + 1) - edge(share.part));
+    const auto first = static_cast<std::size_t>(share.begin(std::ssize(rows)));
+    const auto end = static_cast<std::size_t>(share.end(std::ssize(rows)));
+    const auto own = rows.subspan(first, end - first);
     return smoothed_loss(model_, batch_of(train_, own));
   }
 
@@ -202,8 +194,8 @@ class Translation final : public Learner {
     std::vector<std::string> expected;
     for (const std::size_t index : questions_)
       expected.emplace_back(validation_[index].text.target);
-    directory.keep(references_name, to_lines(expected));
-    directory.keep(hypotheses_name, to_lines(translations()));
+    directory.keep("references.txt", fmt::format("{}\n", fmt::join(expected, "\n")));
+    directory.keep("hypotheses.txt", fmt::format("{}\n", fmt::join(translations(), "\n")));
   }
 
  private:
@@ -213,7 +205,7 @@ class Translation final : public Learner {
     std::vector<TokenPair> asked;
     for (const std::size_t index : questions_) asked.push_back(validation_[index]);
     std::vector<std::size_t> all(asked.size());
-    for (std::size_t n = 0; n < all.size(); ++n) all[n] = n;
+    std::iota(all.begin(), all.end(), std::size_t{0});
     const auto sorted = by_length(asked, std::move(all));
     const auto rows = static_cast<std::size_t>(cell_.training.batch);
     for (std::size_t first = 0; first < sorted.size(); first += rows) {
@@ -286,7 +278,7 @@ std::vector<std::vector<std::int64_t>> translate(EncoderDecoder& model, const Pa
   const torch::NoGradGuard no_gradient;
   std::vector<std::vector<std::int64_t>> written(static_cast<std::size_t>(batch.rows));
   std::vector<std::size_t> writing(written.size());  // rows that have not ended
-  for (std::size_t row = 0; row < writing.size(); ++row) writing[row] = row;
+  std::iota(writing.begin(), writing.end(), std::size_t{0});
   Encoded encoded = model->encode(in_rows(batch.sources, batch.rows));
   auto inputs =
       at::full({batch.rows, 1}, begin_piece, at::TensorOptions().dtype(at::kLong)).to(device());
