@@ -8,13 +8,14 @@ tables interpolated to another length or grid.
 makes the file with the pinned release; ./dev golden makes its numbers again and compares.
 """
 
-import json
 import types
 
 import numpy as np
 import torch
 
+from attention_cases import golden_text
 from compare import Numbers, table_bound
+from rotations import as_tensor
 
 # torch computes an angle as a float32 frequency times a float32 position. NumPy makes the other
 # tables in double and rounds once.
@@ -70,7 +71,7 @@ def position_ids(case, release):
 
 
 def interpolated(case, release):
-    table = as_tensor(case["table"])
+    table = as_tensor(case["table"], "float32")
     if "size_offset" in case:
         return scaled(case, table)
     code = getattr(release.model(case["model"], case["definition"]), case["definition"])
@@ -98,14 +99,14 @@ def lengthened(case, release):
     back."""
     code = getattr(release.model(case["model"], case["definition"]), case["definition"])
     n = case["size"]
-    pairs = code.get_rel_pos(None, n, n, as_tensor(case["table"]))
+    pairs = code.get_rel_pos(None, n, n, as_tensor(case["table"], "float32"))
     return np.stack([pairs[max(d, 0), max(-d, 0)].numpy() for d in range(1 - n, n)])
 
 
 def bert_sum(case, release):
     """BERT's embeddings before the layer norm."""
     code = release.model("bert", "BertEmbeddings").BertEmbeddings
-    tables = {name: torch.nn.Embedding.from_pretrained(as_tensor(case[name]))
+    tables = {name: torch.nn.Embedding.from_pretrained(as_tensor(case[name], "float32"))
               for name in ("word_embeddings", "token_type_embeddings", "position_embeddings")}
     same = torch.nn.Identity()
     count = case["position_embeddings"]["shape"][0]
@@ -143,12 +144,8 @@ def sinusoidal_bound(case):
     return np.broadcast_to(table_bound(positions, 1.0, 1.0), (len(positions), case["dim"]))
 
 
-def as_tensor(tensor):
-    return torch.tensor(tensor["data"], dtype=torch.float32).reshape(tensor["shape"])
-
-
 def held(tensor):
-    return as_tensor(tensor).numpy()
+    return as_tensor(tensor, "float32").numpy()
 
 
 def stored(array):
@@ -200,14 +197,7 @@ def main():
               "sinusoidal": [], "position_ids": [], "sums": [], "grids": [], "lengths": []}
     for kind, case in cases(release):
         golden[kind].append(case)
-    lines = []
-    for field, value in golden.items():
-        if isinstance(value, list):
-            inner = ",\n".join(json.dumps(case, separators=(",", ":")) for case in value)
-            lines.append(f"{json.dumps(field)}: [\n{inner}\n]")
-        else:
-            lines.append(f"{json.dumps(field)}: {json.dumps(value)}")
-    print("{\n" + ",\n".join(lines) + "\n}")
+    print(golden_text(golden))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import torch
 
 from compare import Numbers
 from relative import Fire, cope, fire, kerple_log, kerple_power, sandwich, shaw_vectors
+from rotations import as_tensor
 
 # Float64 sums in another order: fewer than 100 terms below 16 each.
 BOUND = np.array(1e-12)
@@ -33,7 +34,8 @@ def attention_numbers(golden, release):
 
 def computed(golden, case, release):
     """Recomputes a case of the file, by name."""
-    inputs = {name: tensor_of(held) for name, held in golden["inputs"][case["inputs"]].items()}
+    inputs = {name: as_tensor(held, "float64")
+              for name, held in golden["inputs"][case["inputs"]].items()}
     d_out = inputs.pop("d_out")
     for tensor in inputs.values():
         tensor.requires_grad_()
@@ -114,7 +116,7 @@ class Encoding:
     def __init__(self, entry, inputs, release):
         self.entry, self.kind, self.release = entry, entry["kind"], release
         self.heads = inputs["q"].shape[2]
-        self.learned = {name: tensor_of(held) for name, held in entry.items()
+        self.learned = {name: as_tensor(held, "float64") for name, held in entry.items()
                         if isinstance(held, dict) and "data" in held}
         for name, numbers in self.learned.items():
             if name in BY_HEAD:
@@ -210,10 +212,6 @@ class Encoding:
         if self.kind != "cope":
             return torch.zeros(())
         return cope(scores, q, self.learned["table"], (relative <= 0)[:, None])
-
-
-def tensor_of(held):
-    return torch.tensor(held["data"], dtype=torch.float64).reshape(held["shape"])
 
 
 def stored(tensor):

@@ -136,12 +136,16 @@ def main():
     for case in golden["cases"]:
         made = computed(golden, case, release)
         case.update({name: stored(numbers) for name, numbers in made.items()})
-    print("{\n" + ",\n".join(f"{json.dumps(field)}: {text_of(value)}"
-                             for field, value in golden.items()) + "\n}")
+    print(golden_text(golden))
+
+
+def golden_text(golden):
+    fields = [f"{json.dumps(field)}: {text_of(value)}" for field, value in golden.items()]
+    return "{\n" + ",\n".join(fields) + "\n}"
 
 
 def text_of(value):
-    """JSON text with a line per entry."""
+    """JSON text with a line for each entry."""
     if isinstance(value, str):
         return json.dumps(value)
     if isinstance(value, list):

@@ -15,19 +15,10 @@ from compare import FREQUENCY_BOUND, Numbers
 from relative_biases import bias_numbers
 from rotations import rotated_numbers
 
-# Golden files that this tool does not make again, and what makes them instead.
-NOT_REMADE = {
-    "yarn_history_v4": "made by several releases; ./dev golden --releases",
-    "mrope_index_v4_vs_v5": "made by several releases",
-    "ggml_vs_hf_probe": "made by ggml",
-    **dict.fromkeys(("classes", "rope_index"), "made by ./dev golden --classes --write"),
-    "axis_rows": "made by tools/golden/axis_rows.py, with a torch of PyPI",
-    "two_angles": "made by tools/golden/two_angles.py, with a torch of PyPI",
-    "onnx_vectors": "made by onnx; ./dev golden --onnx",
-}
 # Made again by our own expressions, whoever made them first.
 RESTATED = {"relative_biases": bias_numbers, "attention_encodings": attention_numbers}
 MAKER = "huggingface/transformers"
+MADE_BY = {"ggml_vs_hf_probe": "ggml"}  # a file that does not name its maker
 DEFAULT = re.compile(r"(\w+)\.compute_default_rope_parameters \((\w+)\)")
 
 
@@ -37,14 +28,10 @@ class NoCase(Exception):
 
 def reason_against(name, golden):
     """Why the file cannot be made again here, or None."""
-    if name in NOT_REMADE:
-        return NOT_REMADE[name]
-    if name in RESTATED:
-        return None
-    maker = golden.get("produced_by") or golden.get("source")
-    if isinstance(maker, str) and not maker.startswith(MAKER):
-        return f"made by {maker}"
-    return None
+    maker = golden.get("produced_by") or golden.get("source") or MADE_BY.get(name, MAKER)
+    if isinstance(maker, list):  # packages of PyPI
+        maker = ", ".join(maker)
+    return None if name in RESTATED or maker.startswith(MAKER) else f"made by {maker}"
 
 
 def remade(golden, release):

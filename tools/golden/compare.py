@@ -30,21 +30,14 @@ class Verdict:
     share: float = 0.0  # largest share of the tolerance
     changes: list = dataclasses.field(default_factory=list)
 
-    @property
-    def changed(self):
-        return bool(self.changes)
-
     def text(self):
-        if self.changed:
-            return f"CHANGED: {self.changes[0]}" + more(len(self.changes) - 1)
+        if self.changes:
+            more = f", and {len(self.changes) - 1} more" if len(self.changes) > 1 else ""
+            return f"CHANGED: {self.changes[0]}{more}"
         if self.ulp > 0:
             return (f"within tolerance, at most {self.ulp} ulp ({self.ulp_of}), "
                     f"{self.share:.2g} of what is allowed")
         return f"identical bits, {self.count} numbers"
-
-
-def more(count):
-    return f", and {count} more" if count > 0 else ""
 
 
 def judge(all_numbers):

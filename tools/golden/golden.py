@@ -92,9 +92,9 @@ def verdict_on(path, release):
         return "changed", f"CHANGED: {error}"
     except Exception as error:  # other projects' code may raise anything: that is a finding
         return "changed", f"CHANGED: fails with {type(error).__name__}: {error}"
-    if verdict.count == 0 and not verdict.changed:
+    if verdict.count == 0 and not verdict.changes:
         return "changed", "CHANGED: holds no number that is made again"
-    return ("changed" if verdict.changed else "remade"), verdict.text()
+    return ("changed" if verdict.changes else "remade"), verdict.text()
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ import shutil
 import subprocess
 import sys
 
+import numpy
+
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parents[1]
 PINS = HERE / "onnx.txt"
@@ -104,7 +106,6 @@ class Pools:
 
 
 def rendered(maker, vectors):
-    import numpy
     from onnx.helper import get_attribute_value
     tensors = [numpy.asarray(tensor) for *_, inputs, outputs in vectors
                for tensor in [*inputs, *outputs]]
@@ -125,7 +126,6 @@ def rendered(maker, vectors):
 
 
 def placed(pools, names, given, tensors):
-    import numpy
     present = [name for name, used in zip(names, given) if used]
     if len(present) != len(tensors):
         raise ValueError(f"each operand must have a tensor, got {len(tensors)} for {present}")
@@ -165,7 +165,6 @@ def is_same(a, a_pools, b, b_pools):
 
 
 def numbers(tensor, pools):
-    import numpy
     name, first, shape = tensor
     pool = base64.b64decode(pools[name])
     count = int(numpy.prod(shape))
@@ -176,7 +175,6 @@ def numbers(tensor, pools):
 
 
 def is_near(a, b, units):
-    import numpy
     if a.shape != b.shape:
         return False
     if units == 0:

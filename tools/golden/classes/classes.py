@@ -22,17 +22,15 @@ import subprocess
 import sys
 
 from judge import Verdict, judged, judged_form
-from keep import recorded, recorded_form, write
+from keep import ROOT, recorded, recorded_form, write
 from scratch import ScratchError, python_with
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from positions import compare_positions, makers  # noqa: E402
-from positions import write as write_positions  # noqa: E402
 from wheels import WheelError  # noqa: E402
 
-ROOT = HERE.parents[2]
 SETTINGS = HERE / "settings.json"
 TOOL = ROOT / "build/release/bin/rotary"
 ENVIRONMENTS = ROOT / "build/golden/environments"
@@ -76,7 +74,7 @@ def compare_classes(model_types, kept):
                   flush=True)
     print(", ".join(f"{count} {kind}" for kind, count in counts.items()))
     if kept is not None:
-        write(kept, settings["python"], ROOT / "tests/golden/classes.json")
+        write("classes", kept, settings["python"], "classes", sort_keys=True)
     failed = set(counts) - {"agrees", "has a reason"}
     return 1 if failed or not counts else 0
 
@@ -101,7 +99,7 @@ def compare_forms(model_types, kept):
             print(f"{name} {verdict.kind}: {verdict.text}", flush=True)
     print(", ".join(f"{count} {kind}" for kind, count in counts.items()))
     if kept is not None:
-        write(kept, settings["python"], ROOT / "tests/golden/config_forms.json")
+        write("config_forms", kept, settings["python"], "config_forms", sort_keys=True)
     return 1 if counts["differs"] + counts["resolved"] + counts["fails"] or not counts else 0
 
 
@@ -111,8 +109,8 @@ def compare_ids(arguments):
     failed = compare_positions(python_with(packages, ENVIRONMENTS), TOOL, ENVIRONMENTS.parent, kept,
                                arguments.vllm)
     if kept is not None:
-        write_positions(kept, packages + makers(arguments.vllm),
-                        ROOT / "tests/golden/rope_index.json")
+        write("rope_index", kept, packages + makers(arguments.vllm), "cases",
+              separators=(",", ":"))
     return failed
 
 

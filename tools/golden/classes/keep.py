@@ -2,8 +2,11 @@
 """The part of the survey that tests keep."""
 
 import json
+import pathlib
 
 from judge import ask
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
 def recorded(line, tool):
@@ -58,8 +61,8 @@ def answer(config, line, tool):
     return said
 
 
-def write(classes, packages, path):
-    """Writes a file whose list has the file's name: classes.json has "classes"."""
-    rows = ",\n".join(json.dumps(each, sort_keys=True) for each in classes)
-    path.write_text(f'{{"produced_by": {json.dumps(packages)}, "{path.stem}": [\n{rows}\n]}}\n',
-                    encoding="utf-8")
+def write(name, kept, packages, key, **style):
+    """style: json.dumps's options for each of the kept ones."""
+    rows = ",\n".join(json.dumps(each, **style) for each in kept)
+    (ROOT / f"tests/golden/{name}.json").write_text(
+        f'{{"produced_by": {json.dumps(packages)}, "{key}": [\n{rows}\n]}}\n', encoding="utf-8")

@@ -115,9 +115,3 @@ def difference(case, tool):
     if case["delta"] is not None and answer["delta"] != case["delta"]:
         return f"delta {answer['delta']}, the class has {case['delta']}"
     return ""
-
-
-def write(cases, packages, path):
-    rows = ",\n".join(json.dumps(each, separators=(",", ":")) for each in cases)
-    path.write_text(f'{{"produced_by": {json.dumps(packages)}, "cases": [\n{rows}\n]}}\n',
-                    encoding="utf-8")

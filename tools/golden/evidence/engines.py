@@ -150,7 +150,6 @@ class Transformers(Engine):
     def with_parts(self, found, absent, not_run):
         return found, absent
 
-
     def read(self, release):
         """Families without rotary embedding whose modeling file has their encoding's code and does
         not rotate."""

@@ -56,15 +56,11 @@ class Spy:
         self.calls = {}
 
     def __call__(self, x, dims, *, traditional, base, scale, offset, freqs=None, **_):
-        rows = [pair_frequency(dims, base, scale, pair) for pair in range(dims // 2)] \
+        rows = [scale * float(base) ** (-2 * pair / dims) for pair in range(dims // 2)] \
             if freqs is None else [scale / each for each in freqs.tolist()]
         seen = {"inv_freq": rows, "pairing": "interleaved" if traditional else "half"}
         self.calls.setdefault(self.layer[-1], []).append((self.module[-1], seen, x))
         return x
-
-
-def pair_frequency(dims, base, scale, pair):
-    return scale * float(base) ** (-2 * pair / dims)
 
 
 @contextlib.contextmanager
@@ -114,21 +110,14 @@ def run(model, spy):
     return len(model.layers)
 
 
-def factor_of(module, seen):
-    """The factor of a feature at position 0."""
+def rope_at(module, seen, position):
+    """The rope that the module uses at a position, and the factor of its features."""
     if module is None:
-        return 1.0
+        return seen, 1.0
     with spied() as spy:
-        module(mx.ones((1, 1, 1, 2 * len(seen["inv_freq"]))), offset=0)
-    return spy.calls[None][-1][2][0, 0, 0, 0].item()
-
-
-def in_context(module, seen, context):
-    if module is None:
-        return seen
-    with spied() as spy:
-        module(mx.ones((1, 1, 1, 2 * len(seen["inv_freq"]))), offset=context - 1)
-    return spy.calls[None][-1][1]
+        module(mx.ones((1, 1, 1, 2 * len(seen["inv_freq"]))), offset=position)
+    _, used, x = spy.calls[None][-1]
+    return used, x[0, 0, 0, 0].item()
 
 
 def observed(config, contexts):
@@ -141,7 +130,7 @@ def observed(config, contexts):
 
 
 def rope_of(found, context):
-    alternatives = {json.dumps(in_context(module, seen, context)): factor_of(module, seen)
+    alternatives = {json.dumps(rope_at(module, seen, context - 1)[0]): rope_at(module, seen, 0)[1]
                     for module, seen, _ in found}
     text, factor = next(iter(alternatives.items()))
     return json.loads(text) | {"factor": factor, "kinds": len(alternatives)}

@@ -12,7 +12,8 @@ import sys
 
 import torch
 
-from stand_ins import GIVEN, SEEN, Anything, CustomOp, Settings, functions_of, install, observed
+from stand_ins import (GIVEN, SEEN, Anything, CustomOp, Settings, as_module, functions_of, install,
+                       observed)
 from survey import answer_lines
 
 SGLANG = pathlib.Path(sys.argv[1]) / "sglang"
@@ -67,10 +68,6 @@ def make_layers(count, layer_fn, *_, pp_rank=None, prefix="", **__):
     layers = torch.nn.ModuleList([as_module(layer_fn(idx=index, prefix=f"{prefix}.{index}"))
                                   for index in range(count)])
     return layers if pp_rank is None else (layers, 0, count)
-
-
-def as_module(layer):
-    return layer if isinstance(layer, torch.nn.Module) else Anything()
 
 
 @functools.cache

@@ -22,7 +22,7 @@ import transformers
 from transformers import PretrainedConfig, PreTrainedModel
 
 from cells import THETA
-from survey import answer_lines, in_ropes, text_of
+from survey import answer_lines, in_ropes
 
 MODELS = pathlib.Path(transformers.__file__).parent / "models"
 ROTATES = re.compile(r"^_?(vision_)?apply_.*rot|^rotate_queries")
