@@ -21,9 +21,9 @@ import attention_ratios  # noqa: E402
 import attention_tables  # noqa: E402
 import documents  # noqa: E402
 from attention_verify import Accuracy, largest_error  # noqa: E402
-from attention_work import (AttentionWork, Shape, bfloat16_bits, in_bfloat16,  # noqa: E402
-                            of_bfloat16_bits, t5_buckets)
+from attention_work import AttentionWork, Shape, t5_buckets  # noqa: E402
 from schemas import validate  # noqa: E402
+from workload import bfloat16_bits, of_bfloat16_bits  # noqa: E402
 
 GROUPED = Shape(1, 60, heads=8, key_heads=2)
 
@@ -104,10 +104,10 @@ class Verification(unittest.TestCase):
         self.assertGreater(largest_error(computed, work, "none", Accuracy(cache="int8")), 1)
 
     def test_bfloat16_numbers_survive_a_round_trip(self):
-        numbers = in_bfloat16(np.array([1.0, -3.14159, 1e-30, 65280.0], np.float32))
-        self.assertEqual(of_bfloat16_bits(bfloat16_bits(numbers)).tolist(), numbers.tolist())
+        bits = bfloat16_bits(np.array([1.0, -3.14159, 1e-30, 65280.0], np.float32))
+        self.assertEqual(bfloat16_bits(of_bfloat16_bits(bits)).tolist(), bits.tolist())
         work = AttentionWork(GROUPED)
-        self.assertEqual(in_bfloat16(work.k).tolist(), work.k.tolist())
+        self.assertEqual(of_bfloat16_bits(bfloat16_bits(work.k)).tolist(), work.k.tolist())
 
     def test_a_bias_that_is_one_percent_off_is_refused(self):
         work = AttentionWork(Shape(70, 70))

@@ -71,7 +71,6 @@ def eager():
 
 
 def make(library, form, work, threads):
-    """Makes the Runner of a form."""
     if form.peer in ("rotary", "ggml"):
         return attention_native.Native(library, work, form, threads)
     kind = {"openvino": attention_openvino.Fused, "onnxruntime": attention_onnx.GroupQuery,

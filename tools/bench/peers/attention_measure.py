@@ -6,7 +6,6 @@ import dataclasses
 import functools
 import gc
 import sys
-import time
 
 import numpy as np
 
@@ -14,10 +13,10 @@ import machine
 from attention_forms import forms, make
 from attention_verify import largest_error
 from attention_work import AttentionWork, Shape
-from timing import DiffersError, rounds_of
+from runner import Called
+from timing import DiffersError, Running, require_within, rounds_of
 
 FEWEST_ROUNDS = 5
-LONG_NS = 20_000_000  # a call of this length finds only its own data in the caches
 PEAK_STEPS = 500_000
 FEW_KEYS = 100
 GROUPED = {"heads": 32, "key_heads": 8, "head_dim": 128}  # Llama 3 8B
@@ -28,15 +27,6 @@ SETTINGS = {
     "onnxruntime": "GroupQueryAttention with do_rotary; bound inputs and outputs",
     "mlx": "CPU device, fast.scaled_dot_product_attention, one thread",
 }
-
-
-def verified(runner, form, work):
-    """The runner's error as a fraction of its bound."""
-    error = largest_error(runner, work, form.encoding, form.accuracy)
-    if not error <= 1:
-        raise DiffersError(f"{form.name()}, {work.shape}: must be within its bound, got an error "
-                           f"of {error:.3g} times that")
-    return error
 
 
 def refuse_others(library, shape, options):
@@ -52,25 +42,7 @@ def refuse_others(library, shape, options):
         runner.free()
 
 
-class Timed:
-    """Uses the wall clock, because some peers compute on their own threads even with one."""
-
-    def __init__(self, run):
-        self.run, self.best = run, float("inf")
-        self.long = self.once() >= LONG_NS
-
-    def once(self):
-        start = time.perf_counter_ns()
-        self.run()
-        return time.perf_counter_ns() - start
-
-    def sample(self):
-        if not self.long:
-            self.run()
-        self.best = min(self.best, self.once())
-
-
-class Roofline:
+class Roofline(Called):
     """The machine's limit on all threads: multiply-adds for a prefill, float32 reads of k and v for
     a decode step."""
 
@@ -87,7 +59,7 @@ class Roofline:
             self.amount = threads * library.attention_peak(PEAK_STEPS)
             self.tasks = threads * [functools.partial(library.attention_peak, PEAK_STEPS)]
 
-    def run(self):
+    def call(self):
         if len(self.tasks) == 1:
             self.tasks[0]()
             return
@@ -100,26 +72,29 @@ def measured(library, shape, options):
     few = min(FEW_KEYS, shape.keys)
     refuse_others(library, dataclasses.replace(
         shape, queries=min(few, shape.queries), keys=few), options)
-    work, field = AttentionWork(shape), list(forms(shape))
-    runners = [make(library, form, work, options.threads) for form in field]
+    work = AttentionWork(shape)
+    running = [Running(form, make(library, form, work, options.threads)) for form in forms(shape)]
     try:
-        errors = [verified(runner, form, work) for runner, form in zip(runners, field)]
+        for each in running:
+            form = each.contestant
+            each.verdict = largest_error(each.runner, work, form.encoding, form.accuracy)
+            require_within(each.verdict, f"{form.name()}, {shape}")
         roofline = Roofline(library, work, options.threads)
-        timed_roofline, timed = Timed(roofline.run), [Timed(runner.run) for runner in runners]
-        rounds = rounds_of([timed_roofline, *timed], options.seconds, FEWEST_ROUNDS)
-        results = [result_of(*each) for each in zip(field, runners, timed, errors)]
+        timed_roofline = Running(None, roofline)
+        rounds = rounds_of([timed_roofline, *running], options.seconds, FEWEST_ROUNDS)
+        results = [result_of(each) for each in running]
     finally:
-        for runner in runners:
-            runner.free()
+        for each in running:
+            each.runner.free()
     return {"queries": shape.queries, "keys": shape.keys, "heads": shape.heads,
             "key_heads": shape.key_heads, "head_dim": shape.head_dim, "rounds": rounds,
             roofline.unit: round(roofline.amount / timed_roofline.best, 1), "results": results}
 
 
-def result_of(form, runner, timed, error):
-    held = runner.held_bytes()
+def result_of(each):
+    form, held = each.contestant, each.runner.held_bytes()
     return {"peer": form.peer, "encoding": form.encoding, "how": form.how, "dtype": form.dtype,
-            "ms": round(timed.best / 1e6, 4), "of_bound": float(f"{error:.3g}"),
+            "ms": round(each.best / 1e6, 4), "of_bound": float(f"{each.verdict:.3g}"),
             } | ({} if held is None else {"held_bytes": held})
 
 

@@ -8,8 +8,9 @@ already rotated; each call rotates and stores the new one, as in a model.
 import numpy as np
 from onnx import TensorProto, helper
 
-from runner import Runner, heads_first
 from onnx_peer import bind, session_of
+from runner import Called, heads_first
+from workload import inv_freq
 
 FLOAT = TensorProto.FLOAT
 
@@ -32,7 +33,7 @@ def model_of(shape):
         helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)])
 
 
-class GroupQuery(Runner):
+class GroupQuery(Called):
     def __init__(self, work, _form, threads):
         self.work, shape = work, work.shape
         self.session = session_of(model_of(shape), threads)
@@ -48,8 +49,7 @@ class GroupQuery(Runner):
     def inputs(self):
         work, shape = self.work, self.work.shape
         new = slice(shape.keys - shape.queries, None)
-        inv_freq = work.base ** (-np.arange(0, work.head_dim, 2) / work.head_dim)
-        angles = np.outer(np.arange(shape.keys), inv_freq)
+        angles = np.outer(np.arange(shape.keys), inv_freq(work.head_dim, work.base))
         turned = work.turned(work.k.astype(np.float64), np.arange(shape.keys))
         return {"q": work.q.reshape(1, shape.queries, -1),
                 "k": work.k[new].reshape(1, shape.queries, -1),
@@ -61,10 +61,10 @@ class GroupQuery(Runner):
                 "cos": np.cos(angles).astype(np.float32),
                 "sin": np.sin(angles).astype(np.float32)}
 
-    def run(self):
+    def call(self):
         self.session.run_with_iobinding(self.binding)
 
     def result(self):
         self.out[...] = 0
-        self.run()
+        self.call()
         return self.out

@@ -9,11 +9,11 @@ import numpy as np
 import openvino
 from openvino import opset13 as operations
 
-from runner import Runner, heads_first
+from runner import Called, heads_first
 from openvino_peer import compiled
 
 
-class Fused(Runner):
+class Fused(Called):
     def __init__(self, work, form, threads):
         self.work = work
         shape = work.shape
@@ -32,11 +32,11 @@ class Fused(Runner):
         for index, each in enumerate(self.inputs):
             self.request.set_input_tensor(index, openvino.Tensor(each, shared_memory=True))
 
-    def run(self):
+    def call(self):
         self.request.infer()
 
     def result(self):
-        self.run()
+        self.call()
         shape = self.work.shape
         out = self.request.get_output_tensor(0).data
         return heads_first(out.reshape(shape.heads, shape.queries, -1))

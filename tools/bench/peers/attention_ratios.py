@@ -3,6 +3,8 @@
 
 import dataclasses
 
+from ratios import find
+
 # A peer is compared with our result in the same dtype, or in one with as few bits: the first that
 # exists. OpenVINO's hint keeps operands in float32.
 OURS = {"f32": ("f32",), "bf16": ("bf16",), "f16": ("bf16",), "q8_0": ("int8", "bf16"),
@@ -12,12 +14,6 @@ BYTES = {"f32": 8, "bf16": 4, "f16": 4, "q8_0": 2 + 34 / 32}  # per feature of a
 
 def is_decode(shape):
     return shape["queries"] == 1
-
-
-def find(shape, **wanted):
-    """The shape's results with these values."""
-    return [each for each in shape["results"]
-            if all(each[key] == value for key, value in wanted.items())]
 
 
 def dtype_of_operands(result):

@@ -2,6 +2,7 @@
 """Tables of an attention report for documents and for the terminal."""
 
 import attention_ratios as ratios
+from attention_work import grouping
 from tables import figure, provenance, row
 
 NAMES = {"rotary": "**rotary**", "ggml": "ggml flash_attn_ext", "mlx": "MLX",
@@ -70,11 +71,8 @@ def prefill(shapes):
 
 
 def decode(shapes):
-    titles = []
-    for each in shapes:
-        heads = f"{each['heads']}" if each["heads"] == each["key_heads"] else \
-            f"{each['heads']} on {each['key_heads']}"
-        titles.append(f"{each['keys']} keys, {heads} × {each['head_dim']}")
+    titles = [f"{each['keys']} keys, {grouping(each['heads'], each['key_heads'], each['head_dim'])}"
+              for each in shapes]
     lines = [row(["", *titles]), "|---|" + "---:|" * len(shapes)]
     return lines + [row([name_of(form), *cells_of(shapes, form)]) for form in forms_of(shapes)]
 

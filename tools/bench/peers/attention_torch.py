@@ -11,13 +11,14 @@ import math
 
 import torch
 
-from runner import Runner, heads_first
 from attention_work import BUCKETS, MAX_DISTANCE
+from runner import Called, heads_first
+from torch_peer import float32_angles, half_rows, rotate_half
 
 DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
 
 
-class Called(Runner):
+class Attention(Called):
     """Calls attention() on contiguous [1, heads, tokens, head_dim]."""
 
     def __init__(self, work, form, threads):
@@ -27,16 +28,15 @@ class Called(Runner):
             torch.from_numpy(heads_first(each)).to(DTYPES[form.dtype])[None]
             for each in (work.q, work.k, work.v))
 
-    def run(self):
-        with torch.inference_mode():
-            self.attention()
+    @torch.inference_mode()
+    def call(self):
+        return self.attention()
 
     def result(self):
-        with torch.inference_mode():
-            return heads_first(self.attention()[0].float().numpy())
+        return heads_first(self.call()[0].float().numpy())
 
 
-class Fused(Called):
+class Fused(Attention):
     """scaled_dot_product_attention: causal for a prefill, over all keys in a decode step."""
 
     def attention(self):
@@ -46,7 +46,7 @@ class Fused(Called):
             enable_gqa=shape.heads != shape.key_heads)
 
 
-class Eager(Called):
+class Eager(Attention):
     """Needs as many queries as keys, and as many key heads as query heads."""
 
     def __init__(self, work, form, threads):
@@ -59,16 +59,8 @@ class Eager(Called):
             slopes = torch.from_numpy(work.slopes).float()
             self.row = slopes[:, None, None] * torch.arange(tokens).float()
         if self.encoding == "rope":
-            inv_freq = 1.0 / (work.base ** (torch.arange(0, work.head_dim, 2).float()
-                                            / work.head_dim))
-            angles = torch.outer(torch.arange(tokens).float(), inv_freq)
-            twice = torch.cat((angles, angles), dim=-1)
-            self.cos, self.sin = twice.cos(), twice.sin()
+            self.cos, self.sin = half_rows(float32_angles(work, tokens))
         self.table = torch.from_numpy(work.t5_table)
-
-    def turned(self, x):
-        first, second = x.chunk(2, dim=-1)
-        return x * self.cos + torch.cat((-second, first), dim=-1) * self.sin
 
     def recomputed(self):
         """T5's compute_bias: [heads, tokens, tokens] of buckets of all pairs."""
@@ -84,7 +76,7 @@ class Eager(Called):
     def attention(self):
         q, k = self.q, self.k
         if self.encoding == "rope":
-            q, k = self.turned(q), self.turned(k)
+            q, k = (x * self.cos + rotate_half(x) * self.sin for x in (q, k))
         scores = torch.bmm(q * self.work.scale, k.transpose(1, 2))
         if self.how == "broadcast":
             scores += self.row

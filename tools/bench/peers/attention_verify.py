@@ -19,6 +19,7 @@ import dataclasses
 import numpy as np
 
 from verify import UNIT, Recipe, angle_bound
+from workload import inv_freq
 
 U = 2.0**-24
 STEP_OF_8_BITS = 1 / 254  # half of 1/127 of the largest feature
@@ -98,8 +99,8 @@ def moved_by_angles(q, k, position, work_and_accuracy):
     """How far the angles may change each key's score."""
     work, accuracy = work_and_accuracy
     half = work.head_dim // 2
-    inv_freq = work.base ** (-np.arange(0, work.head_dim, 2) / work.head_dim)
-    relative = angle_bound(Recipe(accuracy.angles, 1), work.head_dim) * inv_freq
+    relative = (angle_bound(Recipe(accuracy.angles, 1), work.head_dim)
+                * inv_freq(work.head_dim, work.base))
     positions = np.arange(position + 1)[:, None] + position
     sizes = np.hypot(q[0, 0, :half], q[0, 0, half:]) * np.hypot(k[:, 0, :half], k[:, 0, half:])
     return work.scale * np.sum(positions * relative * sizes, axis=1)

@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 
+from workload import bfloat16_bits, inv_freq, of_bfloat16_bits
+
 BUCKETS, MAX_DISTANCE = 32, 128
 
 
@@ -31,15 +33,13 @@ class Shape:
     def is_decode(self):
         return self.queries == 1
 
-    def grouping(self):
-        heads = f"{self.heads}" if self.heads == self.key_heads else \
-            f"{self.heads} on {self.key_heads}"
-        return f"{heads} × {self.head_dim}"
-
     def __str__(self):
-        if self.is_decode():
-            return f"1 query, {self.keys} keys, {self.grouping()}"
-        return f"{self.queries} tokens, {self.grouping()}"
+        work = f"1 query, {self.keys} keys" if self.is_decode() else f"{self.queries} tokens"
+        return f"{work}, {grouping(self.heads, self.key_heads, self.head_dim)}"
+
+
+def grouping(heads, key_heads, head_dim):
+    return f"{heads}{'' if heads == key_heads else f' on {key_heads}'} × {head_dim}"
 
 
 class AttentionWork:
@@ -53,7 +53,8 @@ class AttentionWork:
         self.heads, self.head_dim = shape.heads, shape.head_dim
         random = np.random.default_rng(shape.keys)
         self.q, self.k, self.v = (
-            in_bfloat16(random.standard_normal((tokens, heads, shape.head_dim), np.float32))
+            of_bfloat16_bits(bfloat16_bits(
+                random.standard_normal((tokens, heads, shape.head_dim), np.float32)))
             for tokens, heads in ((shape.queries, shape.heads), (shape.keys, shape.key_heads),
                                   (shape.keys, shape.key_heads)))
         self.t5_table = random.standard_normal((BUCKETS, self.heads), np.float32)
@@ -111,22 +112,7 @@ class AttentionWork:
 
     def turned(self, x, positions):
         """Rotates halves by position * base^(-2 i / d), in float64."""
-        inv_freq = self.base ** (-np.arange(0, self.head_dim, 2) / self.head_dim)
-        angles = np.outer(positions, inv_freq)[:, None, :]
+        angles = np.outer(positions, inv_freq(self.head_dim, self.base))[:, None, :]
         pairs = x[..., :self.head_dim // 2] + 1j * x[..., self.head_dim // 2:]
         pairs = pairs * np.exp(1j * angles)
         return np.concatenate([pairs.real, pairs.imag], axis=-1)
-
-
-def in_bfloat16(numbers):
-    """Truncates float32 numbers to bfloat16's precision."""
-    return (numbers.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
-
-
-def bfloat16_bits(numbers):
-    """The uint16 bits of numbers from in_bfloat16()."""
-    return (np.ascontiguousarray(numbers).view(np.uint32) >> 16).astype(np.uint16)
-
-
-def of_bfloat16_bits(bits):
-    return (bits.astype(np.uint32) << 16).view(np.float32)

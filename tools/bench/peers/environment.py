@@ -28,10 +28,6 @@ def prepare(root, folder):
     return folder / "venv/bin/python"
 
 
-def library(folder):
-    return folder / "native/lib/librotary_peers.so"
-
-
 def once(stamp, pins, action):
     """Runs the action unless the stamp says that it finished with these pins."""
     wanted = pins.read_text(encoding="utf-8")
@@ -128,9 +124,8 @@ def say(what):
     print(f"== peers: {what} (at {time.strftime('%H:%M:%S')})", file=sys.stderr, flush=True)
 
 
-def call(command, cwd=None):
-    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                            cwd=cwd)
+def call(command):
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if result.returncode != 0:
         last = "\n".join(result.stdout.strip().splitlines()[-20:])
         raise PeersError(f"{' '.join(command[:4])} … failed with {result.returncode}:\n{last}")

@@ -28,8 +28,8 @@ def evaluate(report):
 
 
 def evaluate_one(goal, report):
-    lines = [(ratios.to_ours(report, each), each) for each in ratios.of_peers(report)
-             if all(each[key] == value for key, value in goal.lines.items())]
+    lines = [(ratios.to_ours(report, each), each) for each in ratios.find(report, **goal.lines)
+             if each["peer"] not in ("rotary", "scale")]
     if not lines:
         return None
     smallest, where = min(lines, key=lambda line: line[0])

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures in the interpreter that environment.py made, and writes the report as JSON."""
+"""Measures in the interpreter that environment.py made, and writes the report as JSON.
 
-import argparse
+    measure.py OPTIONS    as JSON: those of peers.py, the topic, the library's path, the commit
+"""
+
 import gc
 import json
 import pathlib
 import sys
+import types
 
 import mlx.core
 import onnxruntime
@@ -20,16 +23,7 @@ import timing
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("topic", choices=("peers", "attention"))
-    parser.add_argument("--library", required=True)
-    parser.add_argument("--json", required=True, type=pathlib.Path)
-    parser.add_argument("--commit", required=True)
-    parser.add_argument("--threads", required=True, type=int)
-    parser.add_argument("--seconds", required=True, type=float)
-    parser.add_argument("--tokens", required=True, type=int, nargs="+")
-    parser.add_argument("--keys", type=int)
-    options = parser.parse_args()
+    options = types.SimpleNamespace(**json.loads(sys.argv[1]))
     topic = attention_measure if options.topic == "attention" else rotation_measure
     library = native.load(options.library)
     torch.set_num_threads(options.threads)
@@ -39,7 +33,7 @@ def main():
     except timing.DiffersError as error:
         print(f"peers: {error}", file=sys.stderr)
         return 1
-    options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    pathlib.Path(options.json).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     return 0
 
 

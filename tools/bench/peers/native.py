@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The loops of bench/peers through ctypes: rotary, ggml and the in-place scale."""
+"""The jobs of bench/peers through ctypes: rotary, ggml and the in-place scale."""
 
 import ctypes
 import json
@@ -10,14 +10,16 @@ PAIRINGS = {"half": 1, "interleaved": 2}  # ROTARY_PAIRING_…
 ROWS = {"prepared": 1, "in_each_call": 2}  # PEERS_ROWS_…
 
 
-class Job(ctypes.Structure):
+def fields(kind, names):
+    return [(name, kind) for name in names.split()]
+
+
+class RotationJob(ctypes.Structure):
     """peers_job of bench/peers/peers.h."""
 
-    _fields_ = [("q", c_void_p), ("k", c_void_p), ("q_out", c_void_p), ("k_out", c_void_p),
-                ("spec", c_char_p), ("base", c_double), ("tokens", c_int64),
-                ("query_heads", c_int64), ("key_heads", c_int64), ("head_dim", c_int64),
-                ("first", c_int64), ("dtype", c_int32), ("pairing", c_int32), ("rows", c_int32),
-                ("threads", c_int32)]
+    _fields_ = (fields(c_void_p, "q k q_out k_out") + [("spec", c_char_p), ("base", c_double)]
+                + fields(c_int64, "tokens query_heads key_heads head_dim first")
+                + fields(c_int32, "dtype pairing rows threads"))
 
 
 FUNCTIONS = {
@@ -40,33 +42,43 @@ def load(path):
     return library
 
 
-class Loop:
-    """One job of rotary, ggml or the scale, timed in C."""
+class Job:
+    """A job in C. prefix: of the names of its functions."""
+
+    def __init__(self, library, prefix, job, name):
+        self.library, self.prefix = library, prefix
+        self.made = self.function("make")(ctypes.byref(job))
+        if not self.made:
+            raise RuntimeError(f"{name}: must be accepted, got no job")
+
+    def function(self, verb):
+        return getattr(self.library, f"{self.prefix}_{verb}")
+
+    def free(self):
+        self.function("free")(self.made)
+
+
+class Loop(Job):
+    """A rotation by rotary, ggml or the scale, timed in C."""
 
     chain = 1
 
     def __init__(self, library, name, work, settings):
-        self.library, self.name, self.work = library, name, work
+        self.work = work
         self.in_place = settings.get("place", "in_place") == "in_place"
         q_out, k_out = (work.q, work.k) if self.in_place else (work.q_out, work.k_out)
         self.spec = json.dumps({"head_dim": work.head_dim, "base": work.base,
                                 "pairing": work.pairing}).encode()
-        self.job = Job(
+        super().__init__(library, f"peers_{name}", RotationJob(
             work.q.ctypes.data, work.k.ctypes.data, q_out.ctypes.data, k_out.ctypes.data,
             self.spec, work.base, work.tokens, work.query_heads, work.key_heads, work.head_dim,
             work.first, DTYPES[work.dtype], PAIRINGS[work.pairing],
-            ROWS[settings.get("rows", "prepared")], settings["threads"])
-        self.made = self.function("make")(ctypes.byref(self.job))
-        if not self.made:
-            raise RuntimeError(f"{name} must accept {work}, got no job")
-
-    def function(self, verb):
-        return getattr(self.library, f"peers_{self.name}_{verb}")
+            ROWS[settings.get("rows", "prepared")], settings["threads"]), f"{name}, {work}")
 
     def nanoseconds(self, calls):
         total = self.function("time")(self.made, calls)
         if total < 0:
-            raise RuntimeError(f"{self.name} must compute {self.work}, got an error")
+            raise RuntimeError(f"{self.prefix}, {self.work}: must compute, got an error")
         return total
 
     def result(self):
@@ -76,6 +88,3 @@ class Loop:
         if self.in_place:
             return self.work.q, self.work.k
         return self.work.q_out, self.work.k_out
-
-    def free(self):
-        self.function("free")(self.made)

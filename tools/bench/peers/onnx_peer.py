@@ -71,7 +71,7 @@ class RotaryEmbedding(Called):
     def inputs(self):
         work, dtype = self.work, self.work.q.dtype
         angles = np.zeros((work.first + work.tokens, work.head_dim // 2), np.float32)
-        rows = float32_angles(work)
+        rows = float32_angles(work, work.tokens, work.first)
         cos, sin = np.cos(angles), np.sin(angles)
         cos[work.first:], sin[work.first:] = rows.cos().numpy(), rows.sin().numpy()
         return {"q": work.q.reshape(1, work.tokens, -1), "k": work.k.reshape(1, work.tokens, -1),

@@ -6,7 +6,7 @@ import openvino
 from openvino import opset13 as operations
 
 from runner import Called, chain_of, heads_first
-from torch_peer import float32_angles
+from torch_peer import float32_angles, half_rows
 from verify import Recipe
 
 
@@ -42,7 +42,9 @@ class RotateHalf(Called):
         if names.count("RoPE") != 2 * self.chain:
             raise RuntimeError(f"OpenVINO must compute RoPE {2 * self.chain} times, got {names}")
         self.request = model.create_infer_request()
-        self.arrays = [work.q[None], work.k[None], *self.cos_sin()]  # read in place
+        angles = float32_angles(work, work.tokens, work.first)
+        self.arrays = [work.q[None], work.k[None],  # read in place
+                       *(each[None, None].numpy() for each in half_rows(angles))]
         for index, each in enumerate(self.arrays):
             self.request.set_input_tensor(index, openvino.Tensor(each, shared_memory=True))
         self.outputs = [each.reshape(1, each.shape[1], each.shape[0], -1)
@@ -62,11 +64,6 @@ class RotateHalf(Called):
                 each = turned(each, cos, sin)
             results.append(each)
         return openvino.Model(results, [q, k, cos, sin], "rotary")
-
-    def cos_sin(self):
-        angles = float32_angles(self.work).numpy()
-        twice = np.concatenate([angles, angles], axis=-1)[None, None]
-        return np.cos(twice), np.sin(twice)
 
     def result(self):
         self.work.fill()

@@ -120,15 +120,12 @@ def read(path, topic):
 
 def measured(options, name):
     python = environment.prepare(ROOT, FOLDER)
-    command = [python, "-B", pathlib.Path(__file__).with_name("measure.py"), name,
-               "--library", environment.library(FOLDER), "--json", options.json,
-               "--commit", environment.commit(ROOT), "--threads", options.threads,
-               "--seconds", options.seconds, "--tokens", *options.tokens]
-    if name == "attention":
-        command += ["--keys", options.keys]
+    given = vars(options) | {"topic": name, "commit": environment.commit(ROOT),
+                             "library": FOLDER / "native/lib/librotary_peers.so"}
     options.json.parent.mkdir(parents=True, exist_ok=True)
-    result = subprocess.run(list(map(str, command)),
-                            env=environment.variables(FOLDER, options.threads))
+    result = subprocess.run(
+        [python, "-B", pathlib.Path(__file__).with_name("measure.py"),
+         json.dumps(given, default=str)], env=environment.variables(FOLDER, options.threads))
     if result.returncode != 0:
         raise environment.PeersError("the measurement failed, see above")
     print(f"kept: {options.json}", file=sys.stderr)

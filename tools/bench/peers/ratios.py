@@ -5,13 +5,9 @@ GROUP = ("dtype", "pairing", "tokens")
 
 
 def find(report, **wanted):
-    """The results with these values, in the report's order."""
+    """The results with these values, in the order of a report or of a shape in it."""
     return [each for each in report["results"]
             if all(each[key] == value for key, value in wanted.items())]
-
-
-def of_peers(report):
-    return [each for each in report["results"] if each["peer"] not in ("rotary", "scale")]
 
 
 def ours(report, result, place):

@@ -9,23 +9,18 @@ LAYERS, FEW_TOKENS = 32, 64
 
 
 class Called:
-    """A rotation by Python. Subclasses add call(), and result(): q and k after one call."""
+    """A call from Python. Subclasses add call(), and result(): q and k after one rotation, or
+    attention's [queries, heads, head_dim]."""
 
     place, rows = "out_of_place", "prepared"
     chain = 1  # rotations in each call
 
     def nanoseconds(self, calls):
+        """By the wall clock, because some peers compute on their own threads even with one."""
         start = time.perf_counter_ns()
         for _ in range(calls):
             self.call()
         return (time.perf_counter_ns() - start) / self.chain
-
-    def free(self):
-        """Frees memory that Python does not."""
-
-
-class Runner:
-    """An attention call. Subclasses add run(), and result(): [queries, heads, head_dim]."""
 
     def held_bytes(self):
         """Bytes besides q, k, v and the result: workspace, biases and masks; None if unknown."""

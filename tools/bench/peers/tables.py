@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A report as text for a terminal and as the table of docs/peers.md."""
 
+import itertools
+
 import ratios
 
 NAMES = {"rotary": "**rotary**", "ggml": "ggml", "onnxruntime": "ONNX Runtime",
@@ -13,13 +15,14 @@ def numbers_of_tokens(report):
     return sorted({each["tokens"] for each in report["results"]})
 
 
-def series(report):
-    """Lists of results that differ only in the number of tokens, in the report's order."""
+def groups(report):
+    """The name and rows of each dtype and pairing. A row: one result, and all by their tokens."""
     found = {}
     for each in report["results"]:
         key = tuple(each[name] for name in ("dtype", "pairing", "peer", "form", "place", "rows"))
-        found.setdefault(key, []).append(each)
-    return [sorted(lines, key=lambda line: line["tokens"]) for lines in found.values()]
+        found.setdefault(key, {})[each["tokens"]] = each
+    for (dtype, pairing), rows in itertools.groupby(found, key=lambda key: key[:2]):
+        yield f"{dtype} {pairing}", [(next(iter(found[key].values())), found[key]) for key in rows]
 
 
 def figure(number):
@@ -30,15 +33,11 @@ def text(report):
     tokens = numbers_of_tokens(report)
     lines = [provenance(report), "ns for each token; x: times an in-place scale of the same bytes "
                                  "(ours), times ours in place with the same rows (peers)"]
-    group = None
-    for entries in series(report):
-        first = entries[0]
-        if (first["dtype"], first["pairing"]) != group:
-            group = (first["dtype"], first["pairing"])
-            title = f"{first['dtype']} {first['pairing']}, tokens:"
-            lines += ["", f"{title:54}" + "".join(f"{count:>18}" for count in tokens)]
-        cells = {each["tokens"]: cell(report, each) for each in entries}
-        lines.append(f"{label(first):54}" + "".join(f"{cells.get(n, ''):>18}" for n in tokens))
+    for group, rows in groups(report):
+        lines += ["", f"{group + ', tokens:':54}" + "".join(f"{count:>18}" for count in tokens)]
+        for first, by_tokens in rows:
+            cells = [cell(report, by_tokens[n]) if n in by_tokens else "" for n in tokens]
+            lines.append(f"{label(first):54}" + "".join(f"{each:>18}" for each in cells))
     return "\n".join(lines)
 
 
@@ -69,27 +68,21 @@ def provenance(report):
 def details(report):
     """For docs/peers.md: our times, and the ratios of the peers."""
     tokens = numbers_of_tokens(report)
-    lines = table_head([""], tokens)
-    group = None
-    for entries in series(report):
-        first = entries[0]
-        if (first["dtype"], first["pairing"]) != group:
-            group = (first["dtype"], first["pairing"])
-            lines.append(row([f"*{first['dtype']} {first['pairing']}*", *("" for _ in tokens)]))
-        cells = {each["tokens"]: detail_cell(report, each) for each in entries}
-        lines.append(row([detail_name(first), *(cells.get(n, "") for n in tokens)]))
+    units = [f"{tokens[0]} token" + ("s" if tokens[0] > 1 else "")] + [str(n) for n in tokens[1:]]
+    lines = [row(["", *units]), "|---|" + "---:|" * len(tokens)]
+    for group, rows in groups(report):
+        lines.append(row([f"*{group}*", *("" for _ in tokens)]))
+        for first, by_tokens in rows:
+            cells = [detail_cell(report, by_tokens[n]) if n in by_tokens else "" for n in tokens]
+            lines.append(row([detail_name(first), *cells]))
     return "\n".join(lines + ["", provenance(report)])
-
-
-def our_cell(report, result):
-    return f"{result['ns_per_token']:.0f} ({figure(ratios.to_scale(report, result))})"
 
 
 def detail_cell(report, result):
     if result["peer"] == "scale":
         return f"{result['ns_per_token']:.0f}"
     if result["peer"] == "rotary":
-        return our_cell(report, result)
+        return f"{result['ns_per_token']:.0f} ({figure(ratios.to_scale(report, result))})"
     both = [figure(ratios.to_ours(report, result))]
     if result["place"] != "in_place":
         both.append(figure(ratios.to_ours_alike(report, result)))
@@ -106,12 +99,6 @@ def detail_name(result):
     if result["rows"] == "in_each_call":
         words.append("rows made")
     return ", ".join(words)
-
-
-def table_head(names, tokens):
-    units = [f"{tokens[0]} token" + ("s" if tokens[0] > 1 else "")] + [str(n) for n in tokens[1:]]
-    return [row([*names, *units]),
-            "|" + "---|" * len(names) + "---:|" * len(tokens)]
 
 
 def row(cells):

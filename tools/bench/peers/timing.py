@@ -10,6 +10,7 @@ from workload import Workload
 
 SAMPLE_NS = 200_000  # a sample repeats calls for this long, at most MOST_CALLS
 MOST_CALLS = 2000
+LONG_NS = 20_000_000  # a call of this length finds only its own data in the caches
 FEWEST_ROUNDS = 12
 PLANTED = 1.01  # factor on the base that every verification must refuse
 
@@ -22,13 +23,20 @@ class DiffersError(Exception):
 class Running:
     contestant: object
     runner: object
-    calls: int = 1
     verdict: object = None
+    calls: int = 0
+    is_long: bool = False
     best: float = float("inf")
 
+    def prepare(self):
+        once = self.runner.nanoseconds(1)
+        self.calls = int(min(max(SAMPLE_NS // max(once, 1), 1), MOST_CALLS))
+        self.is_long = once >= LONG_NS
+
     def sample(self):
-        """Warms up first, since other contestants have used the caches."""
-        self.runner.nanoseconds(self.calls)
+        """Warms up before short calls, since other contestants have used the caches."""
+        if not self.is_long:
+            self.runner.nanoseconds(self.calls)
         self.best = min(self.best, self.runner.nanoseconds(self.calls) / self.calls)
 
 
@@ -38,9 +46,6 @@ def measured(contestants, work, seconds):
         for each in running:
             verify(each, work)
         work.fill()
-        for each in running:
-            once = each.runner.nanoseconds(1)
-            each.calls = int(min(max(SAMPLE_NS // max(once, 1), 1), MOST_CALLS))
         rounds = rounds_of(running, seconds, FEWEST_ROUNDS)
         return [result_of(each, work, rounds) for each in running]
     finally:
@@ -53,9 +58,14 @@ def verify(each, work):
     if recipe is None:
         return
     each.verdict = verdict_on(each.runner, recipe, work)
-    if not each.verdict.passed():
-        raise DiffersError(f"{name_of(each.contestant)}, {work}: must be within its bound, got an "
-                           f"error of {each.verdict.worst:.3g} times that")
+    require_within(each.verdict.worst, f"{name_of(each.contestant)}, {work}")
+
+
+def require_within(error, name):
+    """error: a fraction of the bound; NaN is refused."""
+    if not error <= 1:
+        raise DiffersError(f"{name}: must be within its bound, got an error of {error:.3g} times "
+                           "that")
 
 
 def refuse_planted(contestants, work):
@@ -76,8 +86,11 @@ def refuse_planted(contestants, work):
                                f"refused, got an error of {verdict.worst:.3g} times the bound")
 
 
-def rounds_of(timed, seconds, fewest):
-    order, shuffle = list(timed), random.Random(1).shuffle
+def rounds_of(running, seconds, fewest):
+    """Samples all in random order until the time is over; returns how often."""
+    for each in running:
+        each.prepare()
+    order, shuffle = list(running), random.Random(1).shuffle
     end, rounds = time.monotonic() + seconds, 0
     while rounds < fewest or time.monotonic() < end:
         shuffle(order)

@@ -15,12 +15,22 @@ def tensor_of(array, dtype):
     return torch.from_numpy(array).unsqueeze(0)
 
 
-def float32_angles(work):
+def float32_angles(work, tokens, first=0):
     """[tokens, head_dim / 2], with each step in float32."""
     exponents = torch.arange(0, work.head_dim, 2).float() / work.head_dim
     inv_freq = 1.0 / (work.base**exponents)
-    positions = torch.arange(work.first, work.first + work.tokens).float()
-    return torch.outer(positions, inv_freq)
+    return torch.outer(torch.arange(first, first + tokens).float(), inv_freq)
+
+
+def half_rows(angles):
+    """cos and sin [tokens, head_dim], the same in both halves."""
+    twice = torch.cat((angles, angles), dim=-1)
+    return twice.cos(), twice.sin()
+
+
+def rotate_half(x):
+    first, second = x.chunk(2, dim=-1)
+    return torch.cat((-second, first), dim=-1)
 
 
 class Eager(Called):
@@ -54,19 +64,15 @@ class RotateHalf(Eager):
     def __init__(self, work, threads):
         super().__init__(work, threads)
         self.q, self.k = self.q.transpose(1, 2), self.k.transpose(1, 2)
-        angles = float32_angles(work)
-        twice = torch.cat((angles, angles), dim=-1)[None, None]
-        self.cos, self.sin = twice.cos().to(self.q.dtype), twice.sin().to(self.q.dtype)
+        self.cos, self.sin = (each[None, None].to(self.q.dtype) for each in half_rows(
+            float32_angles(work, work.tokens, work.first)))
 
     @staticmethod
-    def turned(x):
-        first, second = x.chunk(2, dim=-1)
-        return torch.cat((-second, first), dim=-1)
+    def turned(q, k, cos, sin):
+        return q * cos + rotate_half(q) * sin, k * cos + rotate_half(k) * sin
 
     def call(self):
-        q = self.q * self.cos + self.turned(self.q) * self.sin
-        k = self.k * self.cos + self.turned(self.k) * self.sin
-        return q, k
+        return self.turned(self.q, self.k, self.cos, self.sin)
 
     @torch.inference_mode()
     def result(self):
@@ -79,14 +85,7 @@ class CompiledRotateHalf(RotateHalf):
 
     def __init__(self, work, threads):
         super().__init__(work, threads)
-        self.compiled = torch.compile(self.turned_qk, dynamic=False)
-
-    @staticmethod
-    def turned_qk(q, k, cos, sin):
-        return [x * cos + RotateHalf.turned(x) * sin for x in (q, k)]
-
-    def call(self):
-        return self.compiled(self.q, self.k, self.cos, self.sin)
+        self.turned = torch.compile(self.turned, dynamic=False)
 
 
 class Complex(Eager):
@@ -96,7 +95,7 @@ class Complex(Eager):
 
     def __init__(self, work, threads):
         super().__init__(work, threads)
-        angles = float32_angles(work)
+        angles = float32_angles(work, work.tokens, work.first)
         self.rows_of_step = torch.polar(torch.ones_like(angles), angles)[None, :, None]
 
     def rotated_one(self, x):

@@ -42,15 +42,20 @@ def aligned_like(array):
 
 
 def encoded(values, dtype):
-    if dtype != "bf16":
-        return values.astype(NUMPY[dtype])
-    return (values.view(np.uint32) >> 16).astype(np.uint16)  # truncated: any bf16 serves as input
+    return bfloat16_bits(values) if dtype == "bf16" else values.astype(NUMPY[dtype])
 
 
 def decoded(array, dtype):
-    if dtype != "bf16":
-        return array.astype(np.float64)
-    return (array.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+    return (of_bfloat16_bits(array) if dtype == "bf16" else array).astype(np.float64)
+
+
+def bfloat16_bits(values):
+    """The bits of float32 values, truncated: any bfloat16 serves as input."""
+    return (np.ascontiguousarray(values).view(np.uint32) >> 16).astype(np.uint16)
+
+
+def of_bfloat16_bits(bits):
+    return (bits.astype(np.uint32) << 16).view(np.float32)
 
 
 def inv_freq(head_dim, base):
