@@ -9,9 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/failure.hpp"
-#include "cli/model_input.hpp"
-
 namespace rotary::cli {
 namespace {
 
@@ -57,22 +54,6 @@ TEST(ModelCards, NearNamesAreFewOrNone) {
   EXPECT_TRUE(near_card_names(std::string(1 << 20, '\xff')).empty());
   EXPECT_EQ(near_card_names_text("xyzzy"), "; `rotary models` lists the names");
   EXPECT_EQ(near_card_names_text("kimik2"), "; the nearest names: kimi-k2, kimi-k2.5");
-}
-
-TEST(ReadModel, AcceptsTheNameOfACard) {
-  EXPECT_EQ(read_model("llama-3.1-8b", {}).layers.size(), 32u);
-}
-
-TEST(ReadModel, NamesTheNearestCards) {
-  try {
-    static_cast<void>(read_model("kimik2", {}));
-    ADD_FAILURE() << "was accepted";
-  } catch (const Failure& failure) {
-    EXPECT_EQ(failure.exit_code(), ExitCode::io);
-    EXPECT_STREQ(failure.what(),
-                 "kimik2: No such file, and no model card has this name; the nearest names: "
-                 "kimi-k2, kimi-k2.5");
-  }
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Invalid NPY files, with their messages, and any damage. npy_corpus_test.cpp reads
-// fuzz/corpus/npy.
+// Invalid NPY files and their messages. Each file of fuzz/corpus/npy has its form here or in
+// npy_test.cpp.
 #include <gtest/gtest.h>
 
 #include <string>

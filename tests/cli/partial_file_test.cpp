@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A signal that arrives while outputs are written leaves no files behind.
+// Files get their names together or not at all. test_interruptions.py sends signals between.
 #include "apps/partial_file.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include <array>
 #include <csignal>
@@ -58,56 +57,6 @@ TEST_F(PartialFileTest, AFailedCheckKeepsTheOldFiles) {
   EXPECT_EQ(checked, "old");
 }
 
-class PartialFileDeathTest : public PartialFileTest {};
-
-void write_no_core() {
-  const ::rlimit none{.rlim_cur = 0, .rlim_max = 0};
-  ::setrlimit(RLIMIT_CORE, &none);
-}
-
-// Raises the signal after one file is complete and another is begun.
-void write_and_raise(const std::string& one, const std::string& other, int signal) {
-  write_no_core();
-  const RemovalBySignals removal;
-  PartialFile first(one);
-  first.write("first");
-  first.finish();
-  PartialFile second(other);
-  second.write("sec");
-  static_cast<void>(std::raise(signal));
-  std::_Exit(0);
-}
-
-TEST_F(PartialFileDeathTest, SignalsRemoveFilesAndEndTheProcess) {
-  std::ofstream(path("old")) << "old";
-  for (const int signal : RemovalBySignals::signals) {
-    EXPECT_EXIT(write_and_raise(path("old"), path("new"), signal), testing::KilledBySignal(signal),
-                "")
-        << signal;
-    EXPECT_EQ(files(), 1) << signal;
-  }
-}
-
-void exchange_and_raise(const std::string& target) {
-  const RemovalBySignals removal;
-  PartialFile file(target);
-  file.write("new");
-  file.finish();
-  const SignalsBlocked blocked;
-  static_cast<void>(std::raise(SIGTERM));
-  file.take_place();
-}
-
-// The signal is blocked until the names are exchanged. Then it removes the old file.
-TEST_F(PartialFileDeathTest, ASignalDuringAnExchangeIsDeliveredAfterIt) {
-  std::ofstream(path("target")) << "old";
-  EXPECT_EXIT(exchange_and_raise(path("target")), testing::KilledBySignal(SIGTERM), "");
-  EXPECT_EQ(files(), 1);
-  std::string text;
-  std::ifstream(path("target")) >> text;
-  EXPECT_EQ(text, "new");
-}
-
 void write_under_nohup(const std::string& target) {
   static_cast<void>(std::signal(SIGHUP, SIG_IGN));
   {
@@ -122,24 +71,9 @@ void write_under_nohup(const std::string& target) {
   std::_Exit(7);
 }
 
-TEST_F(PartialFileDeathTest, IgnoredSignalsStayIgnored) {
+TEST_F(PartialFileTest, IgnoredSignalsStayIgnored) {
   EXPECT_EXIT(write_under_nohup(path("target")), testing::ExitedWithCode(7), "");
   EXPECT_EQ(files(), 1);
-}
-
-void write_then_raise(const std::string& target) {
-  {
-    const RemovalBySignals removal;
-    PartialFile file(target);
-    file.finish();
-    file.take_place();
-  }
-  static_cast<void>(std::raise(SIGTERM));
-}
-
-TEST_F(PartialFileDeathTest, LaterSignalsRemoveNothing) {
-  EXPECT_EXIT(write_then_raise(path("target")), testing::KilledBySignal(SIGTERM), "");
-  EXPECT_TRUE(fs::exists(path("target")));
 }
 
 TEST_F(PartialFileTest, GiveBackRestoresTheTarget) {

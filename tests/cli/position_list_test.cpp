@@ -20,15 +20,16 @@ using Positions = std::vector<std::int64_t>;
 constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
 
-// Parses with a size of the answer that allows 100 positions.
-Positions parsed(std::string_view text) {
-  const std::optional<std::string> none;
-  return PositionList("--positions", text).numbers({(std::uint64_t{1} << 22) / 100, none});
+constexpr std::uint64_t room = std::uint64_t{1} << 22;  // numbers of an answer without a file
+const std::optional<std::string> no_file;
+
+Positions parsed(std::string_view text, const AnswerSize& answer = {room / 100, no_file}) {
+  return PositionList("--positions", text).numbers(answer);
 }
 
-std::string refusal_of(std::string_view text) {
+std::string refusal_of(std::string_view text, const AnswerSize& answer = {room / 100, no_file}) {
   try {
-    static_cast<void>(parsed(text));
+    static_cast<void>(parsed(text, answer));
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.exit_code(), ExitCode::usage);
     return failure.what();
@@ -76,24 +77,14 @@ TEST(PositionList, RefusesTooManyPositionsBeforeItAllocates) {
 
 TEST(PositionList, TheSizeOfTheAnswerLimitsThePositions) {
   const std::optional<std::string> file = "a.npy";
-  const std::optional<std::string> none;
-  const auto refused = [](std::string_view text, const AnswerSize& answer) {
-    try {
-      static_cast<void>(PositionList("--positions", text).numbers(answer));
-      return std::string();
-    } catch (const Failure& failure) {
-      return std::string(failure.what());
-    }
-  };
   constexpr std::string_view all = "-9223372036854775808:9223372036854775807";
   const std::string twice = std::string(all) + "," + std::string(all);
-  EXPECT_EQ(refused("0:4", {std::uint64_t{1} << 20, none}), "");
-  EXPECT_NE(refused("0:5", {std::uint64_t{1} << 20, none}).find("at most 4 here"),
-            std::string::npos);
-  EXPECT_EQ(refused("0:5", {std::uint64_t{1} << 20, file}), "");
+  EXPECT_EQ(parsed("0:4", {room / 4, no_file}).size(), 4u);
+  EXPECT_NE(refusal_of("0:5", {room / 4, no_file}).find("at most 4 here"), std::string::npos);
+  EXPECT_EQ(parsed("0:5", {room / 4, file}).size(), 5u);
   for (const std::string_view text : {all, std::string_view(twice)})
-    EXPECT_NE(refused(text, {1, file}).find("at most 268435456 here"), std::string::npos);
-  EXPECT_NE(refused("7", {std::uint64_t{1} << 40, none}).find("at most 0 here"), std::string::npos);
+    EXPECT_NE(refusal_of(text, {1, file}).find("at most 268435456 here"), std::string::npos);
+  EXPECT_NE(refusal_of("7", {room << 18, no_file}).find("at most 0 here"), std::string::npos);
 }
 
 }  // namespace

@@ -87,7 +87,11 @@ class RotateFailureTest(ToolTest):
         self.check(2, ["bthd, bhtd, thd, got 'tbhd'"], *q, layout="tbhd")
         self.check(2, ["--direction"], *q, "--direction", "sideways")
         self.check(2, ["--dtype"], *q, "--dtype", "f8")
-        self.check(2, ["0 to 2, got 3"], *q, "--layer", "3")
+        for layer in (3, -1):
+            self.check(2, [f"0 to 2, got {layer}"], *q, "--layer", layer)
+        self.write_config({key: LLAMA[key] for key in LLAMA if key != "num_hidden_layers"}, "c")
+        self.check(2, ["--layer needs a config with num_hidden_layers"], *q, "--layer", 0,
+                   config="c")
         self.check(2, ["--layer-type"], *q, "--layer-type", "sliding")
         self.check(2, ["--first-position"], *q, "--first-position", "1.0")
 

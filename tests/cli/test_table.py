@@ -95,9 +95,12 @@ class TableTest(ToolTest):
         rows = self.table(TWO_TYPES, "t.npz", "--layer-type", "full_attention")
         self.assert_rows(rows["cos"], np.cos(angles(16, 1e6)))
         name = self.write_config(TWO_TYPES)
-        self.assert_fails(2, ["--layer-type"], "table", name, "--positions", "0")
+        choices = "(full_attention, sliding_attention)"
+        self.assert_fails(2, [f"has 2 rotary embeddings: choose one with --layer-type {choices}"],
+                          "table", name, "--positions", "0")
         arguments = ["table", name, "--positions", "0", "--layer-type", "linear"]
-        self.assert_fails(2, ["full_attention, sliding_attention"], *arguments)
+        self.assert_fails(2, [f"must be one that the config names {choices}, got 'linear'"],
+                          *arguments)
 
     def test_wrong_arguments_are_refused(self):
         name = self.write_config(LLAMA)
