@@ -34,9 +34,8 @@ long double center_of(std::int64_t i, std::int64_t from, long double to) {
 }
 
 Matrix zeros(std::int64_t rows, std::int64_t columns) {
-  const std::vector<long double> row(static_cast<std::size_t>(columns));
-  Matrix matrix(static_cast<std::size_t>(rows), row);
-  return matrix;
+  return Matrix(static_cast<std::size_t>(rows),
+                std::vector<long double>(static_cast<std::size_t>(columns)));
 }
 
 // Interpolates along one axis; positions beyond the border repeat it.

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <limits>
 
-#include "reference/forms.hpp"
 #include "reference/tensor.hpp"
 #include "rotary/positions.hpp"
 
@@ -75,24 +74,12 @@ std::size_t key_offset(const AttentionCase& of, const Heads& keys, const QueryIn
 
 Heads turned(const Heads& heads, const std::vector<std::int64_t>& positions, const Turn& turn) {
   const Extents& n = heads.extents;
-  const AngleRows rows = rows_of(n, positions, turn);
-  Heads result = heads;
-  for (std::int64_t b = 0; b < n.batch; ++b) {
-    for (std::int64_t t = 0; t < n.tokens; ++t) {
-      for (std::int64_t h = 0; h < n.heads; ++h) {
-        const std::size_t first = offset_of(n, b, t, h);
-        const std::vector<long double> x(heads.values.data() + first,
-                                         heads.values.data() + first + n.features);
-        const auto y = rotate_by_elements(x, turn.rotary.window,
-                                          {.angles = rows.at(b, t),
-                                           .attention_factor = turn.rotary.attention_factor,
-                                           .direction = turn.direction});
-        for (std::size_t f = 0; f < y.size(); ++f)
-          result.values[first + f] = static_cast<double>(y[f]);
-      }
-    }
-  }
-  return result;
+  const auto values = rotate_tensor({heads.values.data(), DType::f64, n, strides_bthd(n)},
+                                    rows_of(n, positions, turn),
+                                    {.window = turn.rotary.window,
+                                     .attention_factor = turn.rotary.attention_factor,
+                                     .direction = turn.direction});
+  return {n, {values.begin(), values.end()}};
 }
 
 AttentionCase case_of(const AttentionInputs& inputs, const Attention& attention) {

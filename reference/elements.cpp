@@ -74,14 +74,6 @@ std::vector<long double> turn(std::span<const long double> x, Pairing pairing,
   return result;
 }
 
-std::vector<long double> turn_to_half(std::span<const long double> x,
-                                      const HeadRotation& rotation) {
-  if (rotation.direction == Direction::forward) {
-    return turn(even_before_odd(x), Pairing::half, rotation);
-  }
-  return even_between_odd(turn(x, Pairing::half, rotation));
-}
-
 }  // namespace
 
 std::vector<long double> rotate_by_elements(std::span<const long double> x,
@@ -92,7 +84,9 @@ std::vector<long double> rotate_by_elements(std::span<const long double> x,
                                  static_cast<std::size_t>(window.rotary_dim));
   const Pairing pairing = window.pairing;
   if (pairing == Pairing::interleaved_to_half) {
-    const auto turned = turn_to_half(turning, rotation);
+    const auto turned = rotation.direction == Direction::forward
+                            ? turn(even_before_odd(turning), Pairing::half, rotation)
+                            : even_between_odd(turn(turning, Pairing::half, rotation));
     std::copy(turned.begin(), turned.end(), result.begin() + window.first_feature);
     return result;
   }

@@ -49,13 +49,14 @@ Frequencies scale(const LinearScaling& rule, const Rope& rope) {
 }
 
 // bloc97 2023, "NTK-aware scaled RoPE": base' = base * alpha^(d / (d - 2)).
-Frequencies scale(const NtkScaling& rule, const Rope& rope) {
+Frequencies ntk_aware(long double alpha, const Rope& rope) {
   const auto d = static_cast<long double>(rope.rotary_dim);
-  const long double alpha = rule.alpha;
   Rope stretched = rope;
   stretched.base = rope.base * std::pow(alpha, d / (d - 2));
   return scale(NoScaling{}, stretched);
 }
+
+Frequencies scale(const NtkScaling& rule, const Rope& rope) { return ntk_aware(rule.alpha, rope); }
 
 // The real-valued index of the pair that makes `turns` turns within the original context: solves L0
 // * base^(-2 i / d) = 2 pi turns for i. YaRN's find_correction_dim.
@@ -138,13 +139,10 @@ Frequencies scale(const Llama3Scaling& rule, const Rope& rope) {
 // zero fine-tuning"; Transformers' _compute_dynamic_ntk_parameters: alpha is (s l / L) - (s - 1),
 // for a context of l tokens, at least L.
 Frequencies scale(const DynamicNtkScaling& rule, const Rope& rope) {
-  const auto d = static_cast<long double>(rope.rotary_dim);
   const auto trained = static_cast<long double>(rule.original_context_tokens);
   const long double length = std::max(static_cast<long double>(rope.context_tokens), trained);
   const long double s = rule.factor;
-  Rope stretched = rope;
-  stretched.base = rope.base * std::pow(s * length / trained - (s - 1), d / (d - 2));
-  return scale(NoScaling{}, stretched);
+  return ntk_aware(s * length / trained - (s - 1), rope);
 }
 
 // modeling_qwen.py of Qwen-7B-Chat: context_value = log2(l / L) + 1, alpha = 2^ceil(context_value)
@@ -153,11 +151,7 @@ Frequencies scale(const DoublingNtkScaling& rule, const Rope& rope) {
   const auto trained = static_cast<long double>(rule.original_context_tokens);
   const auto length = static_cast<long double>(rope.context_tokens);
   const long double value = std::log2(length / trained) + 1;
-  const long double alpha = std::max(std::exp2(std::ceil(value)) - 1, 1.0L);
-  const auto d = static_cast<long double>(rope.rotary_dim);
-  Rope stretched = rope;
-  stretched.base = rope.base * std::pow(alpha, d / (d - 2));
-  return scale(NoScaling{}, stretched);
+  return ntk_aware(std::max(std::exp2(std::ceil(value)) - 1, 1.0L), rope);
 }
 
 // Ding et al. 2024 (arXiv 2402.13753), §2 and §3: theta_i / lambda_i; contexts beyond the trained

@@ -25,24 +25,16 @@ class SquareMatrix {
 
 SquareMatrix rotation_matrix(const HeadWindow& window, std::span<const CosSin> angles) {
   const auto d = static_cast<std::size_t>(window.rotary_dim);
-  const auto blocks = static_cast<std::size_t>(window.blocks);
+  const std::size_t of_block = d / 2 / static_cast<std::size_t>(window.blocks);
+  const bool from_neighbours = reads_neighbours(window.pairing);
+  const bool to_neighbours = writes_neighbours(window.pairing);
   SquareMatrix matrix(d);
   for (std::size_t i = 0; i < d / 2; ++i) {
-    if (blocks > 1) {  // halves within block i / of_block
-      const std::size_t of_block = d / 2 / blocks;
-      const std::size_t low = i + i / of_block * of_block;
-      const std::size_t high = low + of_block;
-      matrix.at(low, low) = matrix.at(high, high) = angles[i].cos;
-      matrix.at(low, high) = -angles[i].sin;
-      matrix.at(high, low) = angles[i].sin;
-      continue;
-    }
-    const bool from_neighbours = reads_neighbours(window.pairing);
-    const std::size_t x = from_neighbours ? 2 * i : i;
-    const std::size_t y = from_neighbours ? 2 * i + 1 : i + d / 2;
-    const bool to_neighbours = writes_neighbours(window.pairing);
-    const std::size_t first = to_neighbours ? 2 * i : i;
-    const std::size_t second = to_neighbours ? 2 * i + 1 : i + d / 2;
+    const std::size_t low = i + i / of_block * of_block;  // halves within block i / of_block
+    const std::size_t x = from_neighbours ? 2 * i : low;
+    const std::size_t y = from_neighbours ? 2 * i + 1 : low + of_block;
+    const std::size_t first = to_neighbours ? 2 * i : low;
+    const std::size_t second = to_neighbours ? 2 * i + 1 : low + of_block;
     matrix.at(first, x) = angles[i].cos;
     matrix.at(first, y) = -angles[i].sin;
     matrix.at(second, x) = angles[i].sin;

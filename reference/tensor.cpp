@@ -19,17 +19,12 @@ struct PositionShape {
   std::int64_t tokens = 0;
 };
 
-PositionShape shape_of(const ConsecutivePositions& positions) {
-  return {.batch = 1, .tokens = positions.tokens};
-}
-
-template <class Number>
-PositionShape shape_of(const TokenArray<Number>& positions) {
-  return {.batch = positions.batch, .tokens = positions.tokens};
-}
-
 PositionShape shape_of(const Positions& positions) {
-  return std::visit([](const auto& each) { return shape_of(each); }, positions);
+  const auto shape = []<class Each>(const Each& each) -> PositionShape {
+    if constexpr (requires { each.batch; }) return {each.batch, each.tokens};
+    return {.tokens = each.tokens};
+  };
+  return std::visit(shape, positions);
 }
 
 std::int64_t number_at(const ConsecutivePositions& positions, std::int64_t, std::int64_t token,
