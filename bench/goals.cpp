@@ -18,88 +18,44 @@ enum class Step {
 // The goal for lines that match every member. The first matching row counts.
 struct GoalRow {
   Family family;
-  Elements elements = Elements::any;
-  Step step = Step::any;
-  MemoryLevel first_level = MemoryLevel::l1;
-  MemoryLevel last_level = MemoryLevel::dram;
-  std::optional<RowsAre> rows = {};  // absent: either
+  Elements elements;
+  Step step;
+  MemoryLevel first_level;
+  MemoryLevel last_level;
+  std::optional<RowsAre> rows;  // absent: either
   Goal goal;
 };
 
-constexpr std::array<GoalRow, 16> goals = {{
-    // In L1, with rows made before or in the call.
-    {.family = Family::in_place,
-     .elements = Elements::f32,
-     .step = Step::decode,
-     .last_level = MemoryLevel::l1,
-     .rows = RowsAre::made_before,
-     .goal = {1.3}},
-    {.family = Family::in_place,
-     .elements = Elements::f32,
-     .step = Step::decode,
-     .last_level = MemoryLevel::l1,
-     .rows = RowsAre::made_in_call,
-     .goal = {1.8}},
-    {.family = Family::in_place,
-     .elements = Elements::bf16,
-     .step = Step::decode,
-     .last_level = MemoryLevel::l1,
-     .rows = RowsAre::made_before,
-     .goal = {5.5}},
-    {.family = Family::in_place,
-     .elements = Elements::bf16,
-     .step = Step::decode,
-     .last_level = MemoryLevel::l1,
-     .rows = RowsAre::made_in_call,
-     .goal = {6.5}},
-    // In place, including the making of rows.
-    {.family = Family::in_place,
-     .elements = Elements::f32,
-     .step = Step::prefill,
-     .rows = RowsAre::made_in_call,
-     .goal = {1.08}},
-    {.family = Family::in_place,
-     .elements = Elements::bits16,
-     .step = Step::prefill,
-     .last_level = MemoryLevel::l2,
-     .rows = RowsAre::made_in_call,
-     .goal = {1.9}},
-    {.family = Family::in_place,
-     .elements = Elements::bits16,
-     .step = Step::prefill,
-     .first_level = MemoryLevel::l3,
-     .last_level = MemoryLevel::l3,
-     .rows = RowsAre::made_in_call,
-     .goal = {1.15}},
-    {.family = Family::in_place,
-     .elements = Elements::bits16,
-     .step = Step::prefill,
-     .first_level = MemoryLevel::dram,
-     .rows = RowsAre::made_in_call,
-     .goal = {1.25}},
-    // Out of place, in L3 or beyond.
-    {.family = Family::out_of_place,
-     .first_level = MemoryLevel::l3,
-     .last_level = MemoryLevel::l3,
-     .goal = {0.8}},
-    {.family = Family::out_of_place, .first_level = MemoryLevel::dram, .goal = {1.15}},
-    // Into a KV cache, compared with a plain copy.
-    {.family = Family::append, .elements = Elements::f32, .step = Step::chunk, .goal = {1.12}},
-    {.family = Family::append, .elements = Elements::bf16, .step = Step::chunk, .goal = {1.28}},
-    // Shifting cached keys, in L3 or beyond.
-    {.family = Family::shift,
-     .elements = Elements::f32,
-     .first_level = MemoryLevel::l3,
-     .goal = {1.05}},
-    {.family = Family::shift,
-     .elements = Elements::bf16,
-     .first_level = MemoryLevel::l3,
-     .goal = {1.25}},
-    // Patches of an image, including the making of rows.
-    {.family = Family::patches, .step = Step::chunk, .goal = {1.15}},
-    // Making rows of 64 pairs.
-    {.family = Family::rows, .goal = {70, GoalUnit::ns_per_token}},
-}};
+constexpr auto goals = [] {
+  using enum Family;
+  using enum MemoryLevel;
+  using enum RowsAre;
+  return std::array<GoalRow, 16>{{
+      // In L1, with rows made before or in the call.
+      {in_place, Elements::f32, Step::decode, l1, l1, made_before, {1.3}},
+      {in_place, Elements::f32, Step::decode, l1, l1, made_in_call, {1.8}},
+      {in_place, Elements::bf16, Step::decode, l1, l1, made_before, {5.5}},
+      {in_place, Elements::bf16, Step::decode, l1, l1, made_in_call, {6.5}},
+      // In place, including the making of rows.
+      {in_place, Elements::f32, Step::prefill, l1, dram, made_in_call, {1.08}},
+      {in_place, Elements::bits16, Step::prefill, l1, l2, made_in_call, {1.9}},
+      {in_place, Elements::bits16, Step::prefill, l3, l3, made_in_call, {1.15}},
+      {in_place, Elements::bits16, Step::prefill, dram, dram, made_in_call, {1.25}},
+      // Out of place, in L3 or beyond.
+      {out_of_place, Elements::any, Step::any, l3, l3, {}, {0.8}},
+      {out_of_place, Elements::any, Step::any, dram, dram, {}, {1.15}},
+      // Into a KV cache, compared with a plain copy.
+      {append, Elements::f32, Step::chunk, l1, dram, {}, {1.12}},
+      {append, Elements::bf16, Step::chunk, l1, dram, {}, {1.28}},
+      // Shifting cached keys, in L3 or beyond.
+      {shift, Elements::f32, Step::any, l3, dram, {}, {1.05}},
+      {shift, Elements::bf16, Step::any, l3, dram, {}, {1.25}},
+      // Patches of an image, including the making of rows.
+      {patches, Elements::any, Step::chunk, l1, dram, {}, {1.15}},
+      // Making rows of 64 pairs.
+      {rows, Elements::any, Step::any, l1, dram, {}, {70, GoalUnit::ns_per_token}},
+  }};
+}();
 
 bool fits(Elements elements, DType dtype) {
   switch (elements) {

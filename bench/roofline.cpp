@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "bench/scale/scale_in_place.hpp"
+
 namespace rotary::bench {
 namespace {
 
@@ -45,71 +47,52 @@ void Roofline::add_scale(const HeadsView& view, const HeadWindow& window) {
   const bool all_turn = head == turning;
   auto* const data = static_cast<std::byte*>(view.data) + before_window;
   for (std::size_t part = 0; part < parts_.size(); ++part) {
-    const auto [first, count] =
-        part_of(bytes_of(view), all_turn ? cache_line : head, part, parts_.size());
-    if (count == 0) continue;
-    parts_[part].push_back({.scaled = {.data = reinterpret_cast<float*>(data + first),
-                                       .runs = all_turn ? 1 : count / head,
-                                       .floats = (all_turn ? count : turning) / sizeof(float),
-                                       .stride = head / sizeof(float)}});
+    const Bytes bytes = part_of(bytes_of(view), all_turn ? cache_line : head, part, parts_.size());
+    if (bytes.count == 0) continue;
+    auto* const floats = reinterpret_cast<float*>(data + bytes.first);
+    if (all_turn) {
+      parts_[part].emplace_back([=] { scale_in_place(floats, bytes.count / sizeof(float), one); });
+      continue;
+    }
+    const FloatRuns runs{.data = floats,
+                         .runs = bytes.count / head,
+                         .floats = turning / sizeof(float),
+                         .stride = head / sizeof(float)};
+    parts_[part].emplace_back([=] { scale_runs_in_place(runs, one); });
   }
 }
 
 void Roofline::add_copy(const HeadsView& destination, const ConstHeadsView& source) {
-  const Extents& n = source.extents;
+  const Extents n = source.extents;
+  const Strides d = destination.strides;
+  const Strides s = source.strides;
   const std::int64_t element = size_in_bytes(source.dtype);
-  const bool same_order = destination.strides == source.strides;
   const auto head = static_cast<std::size_t>(n.features * element);
   const auto token = static_cast<std::size_t>(n.heads) * head;
+  auto* const to = static_cast<std::byte*>(destination.data);
+  const auto* const from = static_cast<const std::byte*>(source.data);
   for (std::size_t part = 0; part < parts_.size(); ++part) {
-    const auto [first, count] =
-        part_of(bytes_of(source), same_order ? cache_line : token, part, parts_.size());
-    if (count == 0) continue;
-    auto* const to = static_cast<std::byte*>(destination.data);
-    const auto* const from = static_cast<const std::byte*>(source.data);
-    if (same_order) {
-      parts_[part].push_back({.copied = {.destination = to + first,
-                                         .source = from + first,
-                                         .tokens = 1,
-                                         .heads = 1,
-                                         .bytes = static_cast<std::int64_t>(count)}});
+    const Bytes bytes = part_of(bytes_of(source), d == s ? cache_line : token, part, parts_.size());
+    if (bytes.count == 0) continue;
+    if (d == s) {
+      parts_[part].emplace_back(
+          [=] { std::memcpy(to + bytes.first, from + bytes.first, bytes.count); });
       continue;
     }
-    const auto first_token = static_cast<std::int64_t>(first / token);
-    const Strides& d = destination.strides;
-    const Strides& s = source.strides;
-    parts_[part].push_back(
-        {.copied = {.destination = to + first_token * d.token * element,
-                    .source = from + first_token * s.token * element,
-                    .tokens = static_cast<std::int64_t>(count / token),
-                    .heads = n.heads,
-                    .bytes = static_cast<std::int64_t>(head),
-                    .destination_strides = {.token = d.token * element, .head = d.head * element},
-                    .source_strides = {.token = s.token * element, .head = s.head * element}}});
-  }
-}
-
-void Roofline::copy(const CopiedHeads& copied) {
-  for (std::int64_t t = 0; t < copied.tokens; ++t) {
-    for (std::int64_t h = 0; h < copied.heads; ++h) {
-      const Strides& d = copied.destination_strides;
-      const Strides& s = copied.source_strides;
-      std::memcpy(copied.destination + t * d.token + h * d.head,
-                  copied.source + t * s.token + h * s.head, static_cast<std::size_t>(copied.bytes));
-    }
+    const auto begin = static_cast<std::int64_t>(bytes.first / token);
+    const auto end = begin + static_cast<std::int64_t>(bytes.count / token);
+    parts_[part].emplace_back([=] {
+      for (std::int64_t t = begin; t < end; ++t) {
+        for (std::int64_t h = 0; h < n.heads; ++h)
+          std::memcpy(to + (t * d.token + h * d.head) * element,
+                      from + (t * s.token + h * s.head) * element, head);
+      }
+    });
   }
 }
 
 void Roofline::run_part(std::size_t part) const {
-  for (const Piece& piece : parts_[part]) {
-    if (piece.scaled.runs == 1) {
-      scale_in_place(piece.scaled.data, piece.scaled.floats, one);
-    } else if (piece.scaled.runs > 1) {
-      scale_runs_in_place(piece.scaled, one);
-    } else {
-      copy(piece.copied);
-    }
-  }
+  for (const auto& piece : parts_[part]) piece();
 }
 
 void Roofline::run(std::int64_t calls) const {

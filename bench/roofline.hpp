@@ -5,9 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
-#include "bench/scale/scale_in_place.hpp"
 #include "rotary/executor.hpp"
 #include "rotary/rotary_spec.hpp"
 #include "rotary/tensor_view.hpp"
@@ -29,25 +29,10 @@ class Roofline {
   void run(std::int64_t calls) const;
 
  private:
-  // Copies `bytes` adjacent bytes for each of [tokens][heads]. Strides are in bytes.
-  struct CopiedHeads {
-    std::byte* destination = nullptr;
-    const std::byte* source = nullptr;
-    std::int64_t tokens = 0;
-    std::int64_t heads = 0;
-    std::int64_t bytes = 0;
-    Strides destination_strides = {};
-    Strides source_strides = {};
-  };
-  struct Piece {
-    FloatRuns scaled = {};  // no runs: a copy is measured
-    CopiedHeads copied = {};
-  };
-  static void copy(const CopiedHeads& copied);
   void run_part(std::size_t part) const;
 
   Executor executor_;
-  std::vector<std::vector<Piece>> parts_;  // one for each thread
+  std::vector<std::vector<std::function<void()>>> parts_;  // the work of each thread
 };
 
 }  // namespace rotary::bench

@@ -13,11 +13,6 @@ namespace {
 // Not a power of 2, so that heads and tokens differ.
 constexpr std::int64_t drawn_values = 65'537;
 
-std::shared_ptr<std::byte[]> allocate(std::int64_t bytes) {
-  const auto size = static_cast<std::size_t>(bytes);
-  return {static_cast<std::byte*>(::operator new[](size, std::align_val_t{64})), AlignedDelete{}};
-}
-
 // Truncates to 11 bits of significand. Numbers below f16's normal range become 0.
 std::uint16_t to_f16(std::uint32_t float_bits) {
   const std::uint32_t exponent = (float_bits >> 23) & 255;
@@ -54,7 +49,7 @@ Tensor::Tensor(DType dtype, const Extents& extents, Layout layout)
       extents_(extents),
       layout_(layout),
       strides_(layout == Layout::tokens_first ? strides_bthd(extents) : strides_bhtd(extents)),
-      data_(allocate(bytes())) {}
+      data_(aligned_memory(static_cast<std::size_t>(bytes()))) {}
 
 std::int64_t Tensor::bytes() const {
   return extents_.batch * extents_.tokens * extents_.heads * extents_.features *

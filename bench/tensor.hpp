@@ -23,6 +23,11 @@ struct AlignedDelete {
     ::operator delete[](data, std::align_val_t{64});
   }
 };
+using AlignedMemory = std::unique_ptr<std::byte[], AlignedDelete>;
+
+[[nodiscard]] inline AlignedMemory aligned_memory(std::size_t bytes) {
+  return AlignedMemory(static_cast<std::byte*>(::operator new[](bytes, std::align_val_t{64})));
+}
 
 // Copies share the memory.
 class Tensor {

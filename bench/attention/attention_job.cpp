@@ -2,7 +2,6 @@
 #include "bench/attention/attention_job.hpp"
 
 #include <cmath>
-#include <new>
 #include <random>
 #include <utility>
 
@@ -63,7 +62,7 @@ Result<std::unique_ptr<AttentionJob>> AttentionJob::make(const AttentionLine& li
   const auto bytes = check::bytes_for(call);
   if (!bytes) return bytes.error();
   job->memory_bytes_ = *bytes;
-  job->memory_.reset(static_cast<std::byte*>(::operator new[](*bytes + 1, std::align_val_t{64})));
+  job->memory_ = aligned_memory(*bytes);
   options.memory = {job->memory_.get(), *bytes};
   return job;
 }

@@ -72,7 +72,7 @@ class AttentionJob {
   std::optional<ShawTable> shaw_keys_;
   std::optional<ShawTable> shaw_values_;
   std::size_t memory_bytes_ = 0;
-  std::unique_ptr<std::byte[], AlignedDelete> memory_;
+  AlignedMemory memory_;
   check::AttendCall call_;
   reference::AttentionEncoding definition_;
 };
