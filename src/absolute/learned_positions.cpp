@@ -28,12 +28,6 @@ std::int64_t row_of(const TableRows& rows, std::int64_t b, std::int64_t t) {
   return integer_at(rows.indices, batch_of(rows.indices) == 1 ? 0 : b, t) + rows.offset;
 }
 
-bool repeats(const ConsecutivePositions&) { return false; }
-template <class Number>
-bool repeats(const TokenArray<Number>& indices) {
-  return indices.token_stride == 0;
-}
-
 // The first token of batch row b whose row the table lacks; `tokens` if it lacks none. The first of
 // consecutive or repeated indices decides, so then tokens may be any number.
 std::int64_t first_missing(const TableRows& rows, std::int64_t b, std::int64_t tokens,
@@ -42,7 +36,7 @@ std::int64_t first_missing(const TableRows& rows, std::int64_t b, std::int64_t t
   if (const auto* const consecutive = std::get_if<ConsecutivePositions>(&rows.indices)) {
     return std::min(tokens, count - (consecutive->first + rows.offset));
   }
-  if (std::visit([](const auto& each) { return repeats(each); }, rows.indices)) return tokens;
+  if (heads_view(rows.indices).strides.token == 0) return tokens;
   std::int64_t t = 1;
   while (t < tokens && row_at(rows, integer_at(rows.indices, b, t), count)) ++t;
   return t;

@@ -28,11 +28,6 @@ struct Task {
   std::string_view prefix = {};  // of messages about positions that are distances
 };
 
-struct TokenIndex {
-  std::int64_t batch = 0;
-  std::int64_t token = 0;
-};
-
 void store_runs(const Task& task, const TokenIndex& at, const BlockRuns& runs,
                 const RunValues& values) {
   for (std::size_t i = 0; i < runs.count; ++i) {

@@ -4,20 +4,11 @@
 #include <variant>
 
 #include "base/message.hpp"
+#include "tensor/heads_views.hpp"
 #include "tensor/position_checks.hpp"
 #include "tensor/view_checks.hpp"
 
 namespace rotary {
-namespace {
-
-// Consecutive positions occupy no memory: an empty view.
-ConstHeadsView elements_of(const ConsecutivePositions&) { return {}; }
-template <class Number>
-ConstHeadsView elements_of(const TokenArray<Number>& positions) {
-  return heads_view(positions);
-}
-
-}  // namespace
 
 Status check_positions(std::string_view prefix, const Positions& positions, const TokenExtents& n) {
   const std::int64_t tokens = tokens_of(positions);
@@ -36,9 +27,7 @@ Status check_positions(std::string_view prefix, const Positions& positions, cons
 }
 
 Status check_apart(const NamedView& written, std::string_view prefix, const Positions& positions) {
-  const auto elements = std::visit([](const auto& each) { return elements_of(each); }, positions);
-  if (elements.extents.tokens == 0) return {};
-  return check_apart(written, {{"positions", prefix}, elements});
+  return check_apart(written, {{"positions", prefix}, heads_view(positions)});
 }
 
 SplitPosition position_at(const Positions& positions, std::int64_t b, std::int64_t t) noexcept {
