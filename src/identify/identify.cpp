@@ -87,19 +87,21 @@ Status check_options(const IdentifyOptions& options) {
 
 // A table of cos and sin has one number per pair and no head. Its pairs are written as for a head
 // whose paired features are half a head apart.
-Status use_table_window(RotarySpec& spec, const Sample& sample) {
-  auto window = head_window(spec);
-  if (!window) return std::move(window).error();
-  const auto features = static_cast<std::int64_t>(sample.features);
-  if (window->rotary_dim != features)
-    return invalid_argument("the model turns ", window->pairs(), " pairs, and the table has ",
-                            features / 2, ": look at partial_rotary_factor and head_dim");
-  spec.head_dim = features;
+void use_table_window(RotarySpec& spec, const Sample& sample) {
+  spec.head_dim = static_cast<std::int64_t>(sample.features);
   spec.rotary_dim.reset();
   spec.first_feature = 0;
   spec.blocks = 1;
   spec.pairing = Pairing::half;
-  return {};
+}
+
+Status check_table_width(const RotarySpec& spec, const Sample& sample) {
+  auto window = head_window(spec);
+  if (!window) return std::move(window).error();
+  const auto features = static_cast<std::int64_t>(sample.features);
+  if (window->rotary_dim == features) return {};
+  return invalid_argument("the model turns ", window->pairs(), " pairs, and the table has ",
+                          features / 2, ": look at partial_rotary_factor and head_dim");
 }
 
 // The model to start from if the caller gives none, suggested by norms and angles.
@@ -112,12 +114,7 @@ ModelSpec suggested_model(const Sample& sample) {
                   .base = assumed_base,
                   .pairing = window.pairing,
                   .blocks = window.blocks};
-  if (sample.observed != Observed::heads) {
-    spec.rotary_dim.reset();
-    spec.first_feature = 0;
-    spec.pairing = Pairing::half;
-    spec.blocks = 1;
-  }
+  if (sample.observed != Observed::heads) use_table_window(spec, sample);
   const auto turns = identification::measured_turns(sample, window);
   const auto base = identification::base_of_turns(turns, identification::smallest_turn(sample));
   if (base) spec.base = identification::with_few_digits(*base, 1e-2);
@@ -148,8 +145,8 @@ Result<Start> start_of(const ModelSpec& model, const IdentifyOptions& options,
               .context_tokens = context_of(options, sample)};
   start.operation.spec.numerics = Numerics::exact;
   if (sample.observed != Observed::heads) {
-    if (auto status = use_table_window(start.operation.spec, sample); !status)
-      return std::move(status).error();
+    if (auto status = check_table_width(spec, sample); !status) return std::move(status).error();
+    use_table_window(start.operation.spec, sample);
   }
   auto turning = identification::turning_of(start.operation, start.context_tokens);
   if (!turning) return std::move(turning).error();
@@ -305,17 +302,20 @@ void check_tokens(const Dump& dump, const Search& search, const Start& start,
   found.checked_tokens = positions.batch * positions.tokens;
   if (positions.unread == 0 && positions.found == positions.expected && !had_positions) return;
   const auto& hypothesis = identification::hypothesis_named(identification::pattern_of(positions));
+  const bool is_offset = hypothesis.name == "position_offset";
   Explanation& best = found.explanations.front();
-  if (had_positions && hypothesis.name != "position_offset") best.causes.pop_back();
-  if (!had_positions || hypothesis.name != "position_offset")
+  if (had_positions && !is_offset) best.causes.pop_back();
+  if (!had_positions || !is_offset)
     best.causes.push_back({.hypothesis = &hypothesis,
                            .fields = identification::runs_of(positions),
                            .sentence = hypothesis.sentence});
-  if (hypothesis.name != "position_offset") found.tied = 1;
+  if (!is_offset) found.tied = 1;
   best.residual = positions.residual;
-  if (positions.unread > 0) found.tied = 0;
-  if (positions.unread > 0) found.verdict = Verdict::unexplained;
   if (found.verdict == Verdict::as_configured) found.verdict = Verdict::another_cause;
+  if (positions.unread > 0) {
+    found.tied = 0;
+    found.verdict = Verdict::unexplained;
+  }
   found.positions = std::move(positions);
 }
 
@@ -353,11 +353,17 @@ Result<Identification> identified(Sample sample, const IdentifyOptions& options,
   return found;
 }
 
-Result<Identification> identified_dump(const Result<Dump>& dump, const IdentifyOptions& options) {
-  if (!dump) return dump.error();
-  auto sample = identification::sample_of(*dump);
-  if (!sample) return std::move(sample).error();
-  return identified(*std::move(sample), options, &*dump);
+// Checks the options, then identifies the dump that make() returns.
+template <class Make>
+Result<Identification> identified_dump(const IdentifyOptions& options, const Make& make) noexcept {
+  return guarded([&]() -> Result<Identification> {
+    if (auto status = check_options(options); !status) return std::move(status).error();
+    const Result<Dump> dump = make();
+    if (!dump) return dump.error();
+    auto sample = identification::sample_of(*dump);
+    if (!sample) return std::move(sample).error();
+    return identified(*std::move(sample), options, &*dump);
+  });
 }
 
 }  // namespace
@@ -370,18 +376,12 @@ std::string_view to_string(Verdict verdict) noexcept { return name_or_unknown(ve
 
 Result<Identification> identify(const ConstHeadsView& before, const ConstHeadsView& after,
                                 const IdentifyOptions& options) noexcept {
-  return guarded([&]() -> Result<Identification> {
-    if (auto status = check_options(options); !status) return std::move(status).error();
-    return identified_dump(identification::dump_of(before, after, options), options);
-  });
+  return identified_dump(options, [&] { return identification::dump_of(before, after, options); });
 }
 
 Result<Identification> identify_rows(const CosSinView& rows, std::int64_t pairs,
                                      const IdentifyOptions& options) noexcept {
-  return guarded([&]() -> Result<Identification> {
-    if (auto status = check_options(options); !status) return std::move(status).error();
-    return identified_dump(identification::dump_of(rows, pairs, options), options);
-  });
+  return identified_dump(options, [&] { return identification::dump_of(rows, pairs, options); });
 }
 
 Result<Identification> identify_frequencies(std::span<const double> inv_freq,

@@ -308,19 +308,18 @@ Result<Sample> sample_of(std::span<const double> inv_freq, double attention_fact
                 .dtype = DType::f64,
                 .tokens = places.size(),
                 .heads = 1,
-                .features = 2 * inv_freq.size(),
+                .features = inv_freq.size(),
                 .before = {},
                 .after = {},
                 .positions = {places.begin(), places.end()},
                 .head_indices = {0}};
   for (const double place : places) {
-    for (const double frequency : inv_freq)
-      sample.after.push_back(attention_factor * std::cos(place * frequency));
-    for (const double frequency : inv_freq)
+    for (const double frequency : inv_freq) {
+      sample.before.push_back(attention_factor * std::cos(place * frequency));
       sample.after.push_back(attention_factor * std::sin(place * frequency));
-    sample.before.insert(sample.before.end(), inv_freq.size(), 1.0);
-    sample.before.insert(sample.before.end(), inv_freq.size(), 0.0);
+    }
   }
+  turn_into_heads(sample);
   measure(sample);
   return sample;
 }

@@ -272,7 +272,7 @@ void Search::find_arithmetics() {
 }
 
 // Number of mistakes that a candidate counts as. Separate positions for tokens count more, because
-// fit whatever a rule of positions fits.
+// they fit whatever a rule of positions fits.
 double Search::causes_of(const Candidate& candidate) const {
   const double read = operation_of(candidate.edits).positions ? 1.5 : 0;
   return static_cast<double>(candidate.edits.size()) + read;

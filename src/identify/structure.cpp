@@ -175,7 +175,7 @@ std::optional<double> base_of_turns(const std::vector<double>& turns, double sma
   for (std::size_t i = 1; i < turns.size(); ++i) {
     const double turn = std::abs(turns[i]);
     if (turn < larger(smallest, fast_turn)) break;
-    const double place = 2 * static_cast<double>(i) / static_cast<double>(2 * turns.size());
+    const double place = static_cast<double>(i) / static_cast<double>(turns.size());
     moments[0] += turn * place * -std::log(turn);
     moments[1] += turn * place * place;
     ++pairs;
