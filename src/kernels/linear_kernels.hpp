@@ -17,7 +17,7 @@ template <class Real>
 struct ProductJob {
   const Real* a;  // element (row, i) at a + row * a_row_stride + i * a_inner_stride
   std::int64_t a_row_stride;
-  std::int64_t a_inner_stride;
+  std::int64_t a_inner_stride = 1;
   const Real* b;
   std::int64_t b_row_stride;
   Real* result;
@@ -25,7 +25,7 @@ struct ProductJob {
   std::int64_t rows;
   std::int64_t inner;
   std::int64_t columns;  // a multiple of lane_multiple (kernels.hpp)
-  AddTo add_to;
+  AddTo add_to = AddTo::nothing;
 };
 
 // Functions on `count` adjacent elements. No two arguments may share memory.

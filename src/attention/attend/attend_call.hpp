@@ -97,6 +97,19 @@ struct AttendCall {
          head_offset(view.strides, batch, token, head) * size_in_bytes(view.dtype);
 }
 
+// A query of a head.
+struct QueryPlace {
+  std::int64_t batch = 0;
+  std::int64_t token = 0;
+  std::int64_t head = 0;
+};
+
+// Offset of a query's first score, in elements.
+[[nodiscard]] inline std::int64_t score_offset(const ScoresStrides& strides,
+                                               const QueryPlace& at) noexcept {
+  return at.batch * strides.batch + at.head * strides.head + at.token * strides.query;
+}
+
 // Batch row and token of k and v that hold a key.
 struct KeyPlace {
   std::int64_t batch = 0;

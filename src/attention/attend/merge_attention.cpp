@@ -75,17 +75,7 @@ void merge_head(const ElementRun& into, const ConstElementRun& from, const Merge
   store_run(sum.data(), into);
 }
 
-struct HeadPlace {
-  std::int64_t batch;
-  std::int64_t token;
-  std::int64_t head;
-};
-
-std::int64_t score_offset(const ScoresStrides& strides, const HeadPlace& at) {
-  return at.batch * strides.batch + at.head * strides.head + at.token * strides.query;
-}
-
-void merge_row(const AttentionPart& into, const ConstAttentionPart& from, const HeadPlace& at) {
+void merge_row(const AttentionPart& into, const ConstAttentionPart& from, const QueryPlace& at) {
   float* const log_sum_exp =
       static_cast<float*>(into.log_sum_exp.data) + score_offset(into.log_sum_exp.strides, at);
   const double added =
@@ -111,7 +101,7 @@ Status merge_attention(const AttentionPart& into, const ConstAttentionPart& from
     if (auto status = check_written(into, from); !status) return status;
     const Extents& n = into.out.extents;
     if (n.batch == 0 || n.tokens == 0 || n.heads == 0) return {};
-    HeadPlace at{};
+    QueryPlace at;
     for (at.batch = 0; at.batch < n.batch; ++at.batch) {
       for (at.token = 0; at.token < n.tokens; ++at.token) {
         for (at.head = 0; at.head < n.heads; ++at.head) merge_row(into, from, at);

@@ -12,21 +12,13 @@
 namespace rotary {
 namespace {
 
-// One query of one head, counted as in q.
-struct QueryPlace {
-  std::int64_t batch = 0;
-  std::int64_t token = 0;
-  std::int64_t head = 0;
-};
-
 QueryPlace place_of(const BlockContext& block, std::int64_t query, std::int64_t head) {
   return {.batch = block.sequence.batch, .token = block.query_token(query), .head = head};
 }
 
 // The first score of a query.
 float* scores_at(const ScoresView& view, const QueryPlace& at) {
-  return static_cast<float*>(view.data) + at.batch * view.strides.batch +
-         at.head * view.strides.head + at.token * view.strides.query;
+  return static_cast<float*>(view.data) + score_offset(view.strides, at);
 }
 
 void clear_weights(const ScoresView& view, const QueryPlace& at) {

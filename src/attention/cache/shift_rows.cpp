@@ -26,6 +26,7 @@
 #include "rotation/rows/axis_phases.hpp"
 #include "rotation/rows/rotations_access.hpp"
 #include "runtime/active_kernels.hpp"
+#include "tensor/heads_views.hpp"
 #include "tensor/position_access.hpp"
 #include "tensor/position_checks.hpp"
 
@@ -149,14 +150,10 @@ std::optional<std::uint64_t> whole_distance(const SplitPosition& from, const Spl
 }
 
 // Number of tokens whose positions may differ: at most 1 with a stride of 0, whatever `tokens` is.
-std::int64_t different_tokens(const ConsecutivePositions& positions) { return positions.tokens; }
-template <class Number>
-std::int64_t different_tokens(const TokenArray<Number>& positions) {
-  return positions.token_stride == 0 ? std::min<std::int64_t>(positions.tokens, 1)
-                                     : positions.tokens;
-}
 std::int64_t different_tokens(const Positions& positions) {
-  return std::visit([](const auto& each) { return different_tokens(each); }, positions);
+  const std::int64_t tokens = tokens_of(positions);
+  if (std::holds_alternative<ConsecutivePositions>(positions)) return tokens;
+  return heads_view(positions).strides.token == 0 ? std::min<std::int64_t>(tokens, 1) : tokens;
 }
 
 // True if every token moves by the same whole number of positions along this axis.

@@ -147,15 +147,13 @@ class LinearChunk {
     }
     math_.multiply({.a = memory_.turned_q,
                     .a_row_stride = row_,
-                    .a_inner_stride = 1,
                     .b = memory_.values,
                     .b_row_stride = v_row_,
                     .result = memory_.numerators,
                     .result_row_stride = v_row_,
                     .rows = queries.count(),
                     .inner = sizes_.features,
-                    .columns = v_row_,
-                    .add_to = kernels::AddTo::nothing});
+                    .columns = v_row_});
   }
 
   // Adds the chunk's own keys to the numerators of queries [first, first + queries_at_once). Keys
@@ -165,15 +163,13 @@ class LinearChunk {
     const std::int64_t queries = std::min(queries_at_once, count - first);
     math_.multiply({.a = memory_.turned_q + first * row_,
                     .a_row_stride = row_,
-                    .a_inner_stride = 1,
                     .b = memory_.k_columns,
                     .b_row_stride = sizes_.tokens,
                     .result = memory_.weights,
                     .result_row_stride = sizes_.tokens,
                     .rows = queries,
                     .inner = sizes_.features,
-                    .columns = first + queries_at_once,
-                    .add_to = kernels::AddTo::nothing});
+                    .columns = first + queries_at_once});
     weigh(0, {first, queries}, first);
     for (std::int64_t i = 0; i < queries; ++i) weigh(first, {first + i, 1}, i + 1);
   }
@@ -188,8 +184,7 @@ class LinearChunk {
                     .result_row_stride = v_row_,
                     .rows = sizes_.features,
                     .inner = count,
-                    .columns = v_row_,
-                    .add_to = kernels::AddTo::nothing});
+                    .columns = v_row_});
     const std::int64_t d = sizes_.v_features;
     if (d == v_row_) return math_.add(memory_.new_values, sums_->values, sizes_.features * d);
     for (std::int64_t r = 0; r < sizes_.features; ++r) {
@@ -297,7 +292,6 @@ class LinearChunk {
     const std::int64_t row = queries.first % queries_at_once;
     math_.multiply({.a = memory_.weights + row * sizes_.tokens + key,
                     .a_row_stride = sizes_.tokens,
-                    .a_inner_stride = 1,
                     .b = memory_.v + key * v_row_,
                     .b_row_stride = v_row_,
                     .result = memory_.numerators + queries.first * v_row_,

@@ -146,15 +146,13 @@ class Features {
     if (random_ == nullptr) return;
     math_.multiply({.a = x,
                     .a_row_stride = x_row,
-                    .a_inner_stride = 1,
                     .b = memory_.directions,
                     .b_row_stride = row_,
                     .result = rows,
                     .result_row_stride = row_,
                     .rows = tokens.count(),
                     .inner = call_.sizes.directions,
-                    .columns = row_,
-                    .add_to = kernels::AddTo::nothing});
+                    .columns = row_});
   }
 
   // |y|²/2 of a token; load_exponents() left y in memory.

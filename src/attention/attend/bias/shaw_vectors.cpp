@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "attention/attend/turn_heads.hpp"
-#include "tensor/element_values.hpp"
+#include "relative/elements.hpp"
 
 namespace rotary {
 namespace {
@@ -39,21 +39,6 @@ ShawVectors reached(const ShawTable* table, const Reach& reach) noexcept {
   const std::int64_t first = std::clamp(reach.lowest, -window.left, window.right);
   const std::int64_t last = std::clamp(reach.highest, first, std::max(first, window.right));
   return {.first = first, .count = last - first + 1};
-}
-
-double element(const ConstTableView& table, std::int64_t row, std::int64_t column) noexcept {
-  const std::int64_t at = row * table.row_stride + column * table.feature_stride;
-  switch (table.dtype) {
-    case DType::f32:
-      return value_at<float>(table.data, at);
-    case DType::bf16:
-      return value_at<BFloat16>(table.data, at);
-    case DType::f16:
-      return value_at<Float16>(table.data, at);
-    case DType::f64:
-      return value_at<double>(table.data, at);
-  }
-  return 0;
 }
 
 // True if kernels can pack the rows in place: features are adjacent and the dtype has kernels.
@@ -95,8 +80,10 @@ void pack(const Packing& of) noexcept {
         continue;
       }
       float* const head = of.room + i * stride;
-      for (std::int64_t f = 0; f < features; ++f)
-        head[f] = static_cast<float>(element(table, row, f));
+      for (std::int64_t f = 0; f < features; ++f) {
+        const std::int64_t at = row * table.row_stride + f * table.feature_stride;
+        head[f] = static_cast<float>(relative::load(table.data, table.dtype, at));
+      }
       heads[i] = head;
     }
     kernel({.heads = heads,
