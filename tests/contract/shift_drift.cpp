@@ -18,6 +18,7 @@
 #include "check/rotated.hpp"
 #include "reference/tensor.hpp"
 #include "rotary/instruction_set.hpp"
+#include "rotary/numeric_contract.hpp"
 #include "rotary/rotate.hpp"
 #include "rotary/shift.hpp"
 #include "support/cases.hpp"

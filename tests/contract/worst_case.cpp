@@ -12,6 +12,7 @@
 
 #include "contract/search.hpp"
 #include "reference/tensor.hpp"
+#include "rotary/numeric_contract.hpp"
 #include "support/cases.hpp"
 #include "support/oracle.hpp"
 #include "support/result.hpp"
