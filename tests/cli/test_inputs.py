@@ -9,52 +9,8 @@ import subprocess
 
 import numpy as np
 
-import safetensors_files
+from calls import CALLS, PERMUTE, write_files
 from tool import LLAMA, TOOL, ToolTest
-
-ROTATE = "rotate --config c.json --layout bthd"
-# For each input of each command: calls that read it in place of "?". There are several if the
-# ending of the name decides how it is read.
-CALLS = {
-    ("inspect", "CONFIG"): ["inspect ?"],
-    ("check", "FILE"): ["check ?", "check c.json ? c.json"],
-    ("diff", "ONE"): ["diff ? c.json", "diff ?.npy c.json", "diff ?.npz c.json",
-                      "diff ? --between transformers,mlx"],
-    ("diff", "OTHER"): ["diff c.json ?", "diff c.json ?.npy", "diff c.json ?.npz"],
-    ("table", "NAME"): ["table ? --positions 0"],
-    ("table", "--parameters"): ["table alibi --distances 0 --parameters ?"],
-    ("rotate", "--config"): ["rotate --config ? --layout bthd --q q.npy --out-q o.npy"],
-    ("rotate", "--q"): [f"{ROTATE} --q ? --out-q o.npy"],
-    ("rotate", "--k"): [f"{ROTATE} --k ? --out-k o.npy"],
-    ("rotate", "--positions"): [f"{ROTATE} --q q.npy --out-q o.npy --positions ?"],
-    ("encode", "--table"): ["encode --table ? --x x.npy --out o.npy"],
-    ("encode", "--x"): ["encode --like whisper --x ? --out o.npy"],
-    ("encode", "--positions"): ["encode --like whisper --x x.npy --positions ? --out o.npy"],
-    ("bias", "--parameters"): ["bias alibi --rows 0:2 --cols 0:2 --parameters ?"],
-    ("positions", "--mask"): ["positions --mask ?"],
-    ("positions", "--ids"): ["positions --ids ?"],
-    ("explain", "NAME"): ["explain ?"],
-    ("explain", "CONFIG"): ["explain rotation ?"],
-    ("plot", "CONFIG"): ["plot wavelengths ? --csv", "plot scaling c.json ? --csv"],
-    ("plot", "--table"): ["plot tables --csv --table ?"],
-    ("report", "CONFIG"): ["report ? -o o.html", "report c.json ? -o o.html"],
-    ("permute", "WEIGHTS"): ["permute ? --config c.json --to interleaved --out o",
-                             "permute ?.json --config c.json --to interleaved --out o"],
-    ("permute", "--config"): ["permute w.safetensors --config ? --to interleaved --out o"],
-    ("stretch", "MODEL"): ["stretch ? 9"],
-    ("stretch", "--drafter"): ["stretch c.json 9 --drafter ?"],
-    ("identify", "TRACE"): ["identify ?.npz", "identify ?.safetensors"],
-    ("identify", "--config"): ["identify --before q.npy --after q.npy --config ?"],
-    ("identify", "--positions"): ["identify --before q.npy --after q.npy --config c.json "
-                                  "--positions ?"],
-} | {("identify", option): [f"identify {option} ?{ending} {other}"
-                            for ending in ("", ".npz", ".safetensors")]
-     for option, other in {"--before": "--after q.npy", "--after": "--before q.npy",
-                           "--other": "--before q.npy --after q.npy --config c.json",
-                           "--ours": "--theirs q.npy --config c.json --first-position 0",
-                           "--theirs": "--ours q.npy --config c.json --first-position 0",
-                           "--cos": "--sin x.npy", "--sin": "--cos x.npy",
-                           "--inv-freq": ""}.items()}
 
 
 def make_socket(path):
@@ -79,11 +35,7 @@ class NoFileTest(ToolTest):
         super().setUp()
         self.addCleanup(os.chdir, os.getcwd())
         os.chdir(self.path)  # the name of a socket is short
-        self.write_config(LLAMA, "c.json")
-        np.save("q.npy", np.ones((1, 4, 2, 16), np.float32))
-        np.save("x.npy", np.ones((4, 8), np.float32))
-        safetensors_files.save(self.path / "w.safetensors",
-                               {"a.q_proj.weight": np.ones((64, 2), np.float32)})
+        write_files(self, LLAMA)
         for name, (make, _) in KINDS.items():
             for ending in ("", ".npy", ".npz", ".safetensors", ".json"):
                 make(name + ending)
@@ -134,8 +86,7 @@ class NoFileTest(ToolTest):
             with open("all.index.json", "w") as file:
                 json.dump({"weight_map": {"a.q_proj.weight": kind}}, file)
             with self.subTest(kind):
-                self.check(["permute", "all.index.json", "--config", "c.json", "--to",
-                            "interleaved", "--out", "o"], kind, words)
+                self.check(PERMUTE.replace("?", "all.index.json").split(), kind, words)
 
 
 class PipeOfTheShellTest(ToolTest):

@@ -1,24 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The worst arrays and prompts, measured by measured.py. Every input of the tool is measured."""
+"""The worst arrays and prompts, measured by measured.py."""
 
 import io
 import itertools
-import json
 
 import numpy as np
 
 import safetensors_files
-from measured import ARRAYS, COMMANDS, MOST_TIMES_OF_TEXTS, ROTATE, MeasuredTest, head
+from calls import CALLS
+from measured import MeasuredTest, head
 
-ENDINGS_OF_ARRAYS = {"diff of rows": ["npy", "npz"], "diff of frequencies": ["npy", "npz"],
-                     "identify": ["npz", "safetensors"]}
+# The shapes of a plain array for each input that reads one.
+SHAPES = {
+    ("rotate", "--q"): [(1, 4, 2, 16)], ("rotate", "--k"): [(1, 4, 2, 16)],
+    ("rotate", "--positions"): [(1, 4)],
+    ("encode", "--x"): [(2, 4, 8)], ("encode", "--table"): [(8, 8)],
+    ("encode", "--positions"): [(1, 4)],
+    ("bias", "--parameters"): [(4,)], ("table", "--parameters"): [(4,)],
+    ("positions", "--mask"): [(1, 4)], ("positions", "--ids"): [(1, 4)],
+    ("plot", "--table"): [(8, 8)],
+    ("diff", "ONE"): [(2, 8, 8), (8,)], ("diff", "OTHER"): [(2, 8, 8), (8,)],
+    ("identify", "TRACE"): [(4, 2, 16)],
+    **{("identify", option): [(1, 4, 2, 16)]
+       for option in ("--before", "--after", "--other", "--ours", "--theirs")},
+    ("identify", "--cos"): [(4, 8)], ("identify", "--sin"): [(4, 8)],
+    ("identify", "--inv-freq"): [(8,)], ("identify", "--positions"): [(1, 4)],
+}
+ENDINGS = {"diff": ["npy", "npz"], ("identify", "TRACE"): ["npz", "safetensors"]}
 HUGE = 1 << 27
 TAKE_LARGE_ARRAYS = {"rotate", "encode"}
-
-# Values of options and arguments that name a file to read.
-NAMES_OF_FILES = ("FILE", "PATH", "CONFIG", "FOLDER")
-NO_INPUTS = {"bias NAME", "claims CLAIM", "completions SHELL", "help COMMAND", "help --man-pages",
-             "models ACTION", "models TEXT"}
 
 
 def table(tokens, pairs):
@@ -43,49 +53,22 @@ def longer(shape, elements):
 
 
 class ResourcesOfArraysTest(MeasuredTest):
-    def facts(self, *command):
-        facts = json.loads(self.run_ok("help", *command, "--json"))
-        for name in facts["commands"]:
-            yield from self.facts(*command, name)
-        yield facts
+    def test_the_worst_arrays_stay_within_limits(self):
+        for (command, option), shapes in SHAPES.items():
+            endings = ENDINGS.get((command, option)) or ENDINGS.get(command, ["npy"])
+            for shape, ending in itertools.product(shapes, endings):
+                self.check_arrays((command, option), shape, ending)
 
-    def test_every_input_of_every_command_is_measured(self):
-        """A new command, argument or option that reads files must be added to COMMANDS."""
-        measured = {name.split()[0]: [] for name in COMMANDS}
-        for make in COMMANDS.values():
-            words = make("name")
-            measured[words[0]].append(words[1:])
-        for facts in self.facts():
-            command = facts["command"].removeprefix("rotary ")
-            takes_value = {name for option in facts["options"] if option["value"]
-                           for name in option["names"]}
-            inputs = {name for option in facts["options"] for name in option["names"][-1:]
-                      if option["value"] in NAMES_OF_FILES and not name.startswith("--out")}
-            arguments = [argument["names"][0] for argument in facts["arguments"]]
-            for words in measured.get(command, []):
-                options = {word for word in words if word in takes_value}
-                plain = [word for before, word in itertools.pairwise(["", *words])
-                         if word[0] != "-" and before not in takes_value]
-                inputs -= options
-                arguments = [name for i, name in enumerate(arguments) if i >= len(plain)]
-            named = {f"{command} {name}" for name in [*inputs, *arguments]}
-            self.assertLessEqual(named, NO_INPUTS)
-
-    def test_the_worst_arrays_stay_within_time_and_memory(self):
-        self.write_plain_inputs()
-        for command, (shape, _) in ARRAYS.items():
-            for ending in ENDINGS_OF_ARRAYS.get(command, ["npy"]):
-                self.check_arrays(command, shape, ending)
-
-    def check_arrays(self, command, shape, ending):
-        dtype = np.dtype(np.int64 if "positions" in command else np.float32)
-        numbers = np.cos(np.arange(np.prod(shape))).reshape(shape) + 1
-        self.write_array(f"plain.{ending}", numbers.astype(dtype))
+    def check_arrays(self, name, shape, ending):
+        integers = {"--positions", "--mask", "--ids"}
+        dtype = np.dtype(np.int64 if name[1] in integers else np.float32)
+        plain = np.cos(np.arange(np.prod(shape))).reshape(shape) + 1
+        self.write_array(f"plain.{ending}", plain.astype(dtype))
         names = []
         for i, j in itertools.permutations(range(len(shape)), 2):
             names.append(f"{HUGE} on axis {i} and none on axis {j}.{ending}")
             self.write_array(names[-1], np.empty(changed(shape, {i: HUGE, j: 0}), dtype))
-        if ending == "npy" and command.split()[0] not in TAKE_LARGE_ARRAYS:
+        if ending == "npy" and name[0] not in TAKE_LARGE_ARRAYS:
             names.append("a hole.npy")
             shape_of_hole = longer(shape, 1 << 28)
             with open(self.path / names[-1], "wb") as file:
@@ -94,7 +77,7 @@ class ResourcesOfArraysTest(MeasuredTest):
         if ending == "npz":
             names.append("a bomb.npz")
             self.write_array(names[-1], np.zeros(longer(shape, 1 << 24), dtype))
-        self.check(command, names, self.of_plain(command, f"plain.{ending}"), MOST_TIMES_OF_TEXTS)
+        self.check(CALLS[name][0], names, f"plain.{ending}")
 
     def write_array(self, name, array):
         path = self.path / name
@@ -113,25 +96,20 @@ class ResourcesOfArraysTest(MeasuredTest):
         self.write_config(head(1 << 15), "wide.json")
         np.save(self.path / "plain.npy", table(4, 1 << 14))
         np.save(self.path / "narrow.npy", table(1 << 12, 1))
-        self.check("diff of both", ["narrow.npy"], self.of_plain("diff of both", "plain.npy"),
-                   MOST_TIMES_OF_TEXTS)
+        self.check("diff ? wide.json", ["narrow.npy"], "plain.npy")
 
     def test_a_written_array_is_in_memory_once(self):
-        self.write_plain_inputs()
-        np.save(self.path / "large.npy", np.ones((1, 1 << 16, 4, 128), np.float32))
-        prompt = ["positions", "--out", "out.npy", "--force", "--text"]
-        for words, plain, large in (([*ROTATE, "--q"], ["q.npy"], ["large.npy"]),
-                                    (prompt, ["8", "--as", "qwen2-vl"],
-                                     [str(1 << 23), "--as", "qwen2-vl"]),
-                                    (prompt, ["8", "--as", "qwen3-omni"],
-                                     [str(1 << 23), "--as", "qwen3-omni"])):
-            before, after = (self.measured(words + each) for each in (plain, large))
-            with self.subTest(words=words):
+        np.save(self.path / "large.npy", np.ones((1, 1 << 16, 8, 16), np.float32))
+        prompt = "positions --out o.npy --force --text ? --as"
+        for call, plain, large in ((CALLS["rotate", "--q"][0], "q.npy", "large.npy"),
+                                   (f"{prompt} qwen2-vl", "8", str(1 << 22)),
+                                   (f"{prompt} qwen3-omni", "8", str(1 << 22))):
+            before, after = (self.measured(call, each) for each in (plain, large))
+            with self.subTest(call):
                 self.assertEqual((before[0], after[0]), (0, 0))
-                size = (self.path / "out.npy").stat().st_size / 1024
+                size = (self.path / "o.npy").stat().st_size / 1024
                 # The file is in memory once; rotate's rows take a quarter of its size.
-                self.assertLess(after[2] - before[2], 1.25 * size + 2048)
+                self.assertLess(after[1] - before[1], 1.25 * size + 2048)
 
     def test_a_prompt_of_2_to_the_25_tokens_stays_within_limits(self):
-        self.check("positions", [str(1 << 25)], self.of_plain("positions", "8"),
-                   MOST_TIMES_OF_TEXTS)
+        self.check("positions --as qwen2-vl --text ?", [str(1 << 25)], "8")

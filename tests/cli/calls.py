@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls of the tool that read each of its inputs, and small files for them."""
+
+import numpy as np
+
+import safetensors_files
+
+ROTATE = "rotate --config c.json --layout bthd --force"
+PERMUTE = "permute ? --config c.json --to interleaved --out o --force"
+# For each input of each command: calls that read it in place of "?". There are several if the
+# ending of the name decides how it is read.
+CALLS = {
+    ("inspect", "CONFIG"): ["inspect ?"],
+    ("check", "FILE"): ["check ?", "check c.json ? c.json"],
+    ("diff", "ONE"): ["diff ? c.json", "diff ?.npy c.json", "diff ?.npz c.json",
+                      "diff ? --between transformers,mlx"],
+    ("diff", "OTHER"): ["diff c.json ?", "diff c.json ?.npy", "diff c.json ?.npz"],
+    ("table", "NAME"): ["table ? --positions 0"],
+    ("table", "--parameters"): ["table alibi --distances 0 --parameters ?"],
+    ("rotate", "--config"): ["rotate --config ? --layout bthd --q q.npy --out-q o.npy --force"],
+    ("rotate", "--q"): [f"{ROTATE} --q ? --out-q o.npy"],
+    ("rotate", "--k"): [f"{ROTATE} --k ? --out-k o.npy"],
+    ("rotate", "--positions"): [f"{ROTATE} --q q.npy --out-q o.npy --positions ?"],
+    ("encode", "--table"): ["encode --table ? --x x.npy --out o.npy --force"],
+    ("encode", "--x"): ["encode --like marian --x ? --out o.npy --force"],
+    ("encode", "--positions"): ["encode --like marian --x x.npy --positions ? --out o.npy --force"],
+    ("bias", "--parameters"): ["bias alibi --rows 0:2 --cols 0:2 --parameters ?"],
+    ("positions", "--mask"): ["positions --mask ?"],
+    ("positions", "--ids"): ["positions --ids ?"],
+    ("explain", "NAME"): ["explain ?"],
+    ("explain", "CONFIG"): ["explain relative ?"],
+    ("plot", "CONFIG"): ["plot wavelengths ? --csv", "plot scaling c.json ? --csv"],
+    ("plot", "--table"): ["plot tables --csv --table ?"],
+    ("report", "CONFIG"): ["report ? -o o.html --force", "report c.json ? -o o.html --force"],
+    ("permute", "WEIGHTS"): [PERMUTE, PERMUTE.replace("?", "?.json")],
+    ("permute", "--config"): ["permute w.safetensors --config ? --to interleaved --out o --force"],
+    ("stretch", "MODEL"): ["stretch ? 65536"],
+    ("stretch", "--drafter"): ["stretch c.json 65536 --drafter ?"],
+    ("identify", "TRACE"): ["identify ?.npz", "identify ?.safetensors"],
+    ("identify", "--config"): ["identify --before q.npy --after q.npy --config ?"],
+    ("identify", "--positions"): ["identify --before q.npy --after q.npy --config c.json "
+                                  "--positions ?"],
+} | {("identify", option): [f"identify {option} ?{ending} {other}"
+                            for ending in ("", ".npz", ".safetensors")]
+     for option, other in {"--before": "--after q.npy", "--after": "--before q.npy",
+                           "--other": "--before q.npy --after q.npy --config c.json",
+                           "--ours": "--theirs q.npy --config c.json --first-position 0",
+                           "--theirs": "--ours q.npy --config c.json --first-position 0",
+                           "--cos": "--sin x.npy", "--sin": "--cos x.npy",
+                           "--inv-freq": ""}.items()}
+
+
+def write_files(test, config):
+    """Writes the files that the calls need beside their input, into the test's folder."""
+    test.write_config(config, "c.json")
+    np.save(test.path / "q.npy", np.ones((1, 4, 2, 16), np.float32))
+    np.save(test.path / "x.npy", np.ones((4, 8), np.float32))
+    safetensors_files.save(test.path / "w.safetensors",
+                           {"a.q_proj.weight": np.ones((64, 2), np.float32)})
