@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // attend() over 8-bit keys and values, compared with the reference on the dequantized numbers,
-// within the published bound, and with attend() over their nearest float32. The fuzz target attend
-// draws int8 keys with every encoding, mask and dtype of q.
+// within the published bound, and with attend() over their nearest float32.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,6 +11,7 @@
 
 #include "support/attention/attend_samples.hpp"
 #include "support/attention/attended.hpp"
+#include "support/executors.hpp"
 #include "support/result.hpp"
 
 namespace rotary {
@@ -28,6 +28,28 @@ constexpr AttentionMask causal{.order = AttentionOrder::causal};
 
 Lying any_lying(std::uint64_t seed) {
   return test::all_lyings[seed / 10 % test::all_lyings.size()];
+}
+
+// Kernels read keys in place for two queries and pack them for nine.
+TEST(AttendInt8, IsWithinTheBoundForEveryEncodingAndMask) {
+  std::uint64_t seed = 100;
+  for (const std::int64_t queries : {2, 9}) {
+    test::AttentionShape shape = small;
+    shape.queries = queries;
+    for (const test::EncodingSample& encoding : test::attend_encodings(shape)) {
+      for (const test::NamedMask& mask : test::attend_masks()) {
+        if (!mask.sequences.empty() && queries != small.queries) continue;
+        if (!test::meet(encoding, mask)) continue;
+        SCOPED_TRACE(encoding.name + ", " + mask.name);
+        AttendCase each = test::case_of(shape, encoding, mask);
+        each.seed = seed += 10;
+        each.in_int8 = any_lying(seed);
+        Attended call(each);
+        ASSERT_TRUE(is_right(call));
+        ASSERT_TRUE(call.int8_k->guards_intact() && call.int8_v->guards_intact());
+      }
+    }
+  }
 }
 
 AttendCase case_of(const test::AttentionShape& shape, std::uint64_t seed,
@@ -60,6 +82,35 @@ TEST(AttendInt8, IsWithinTheBoundForAnySizes) {
       each.mask = mask;
       ASSERT_TRUE(is_right(each));
     }
+  }
+}
+
+TEST(AttendInt8, IsWithinTheBoundForAnyDTypes) {
+  std::uint64_t seed = 500;
+  for (const DType q : {DType::f32, DType::bf16, DType::f16}) {
+    for (const std::int64_t queries : {1, 20}) {
+      seed += 10;
+      AttendCase each = case_of({1, queries, 40, 4, 2, 32, 24}, seed, any_lying(seed));
+      each.q.dtype = q;
+      each.out.dtype = q == DType::bf16 ? DType::f32 : DType::bf16;
+      ASSERT_TRUE(is_right(each));
+    }
+  }
+}
+
+TEST(AttendInt8, IsWithinTheBoundWithPairMasksAndWeights) {
+  for (const std::int64_t queries : {1, 2, 9}) {
+    AttendCase each = case_of({1, queries, 70, 4, 2, 16, 16}, 600, Lying::bhtd);
+    each.mask = {.order = AttentionOrder::causal, .left = 50, .sinks = 3};
+    each.softcap = 3;
+    each.additive_mask = test::PairMask{
+        .extents = {.batch = 1, .heads = 4, .queries = queries, .keys = 70}, .hidden = 5};
+    each.boolean_mask =
+        test::PairMask{.extents = {.batch = 1, .heads = 1, .queries = queries, .keys = 70}};
+    Attended call(each);
+    ASSERT_TRUE(is_right(call));
+    call.ask_for_weights();
+    ASSERT_TRUE(is_right(call));
   }
 }
 
@@ -98,6 +149,32 @@ TEST(AttendInt8, ADecodeStepAgreesWithPrefill) {
     EXPECT_LE(test::difference(step.out, 0, prefill.out, 299), bound);
     test::require(step.run_on_floats());
     EXPECT_LE(test::difference(step.out, 0, prefill.out, 299), bound);
+  }
+}
+
+TEST(AttendInt8, GivesTheBitsOfContiguousKeysForPages) {
+  for (const std::int64_t queries : {1, 9}) {
+    for (const std::int64_t features : {12, 16}) {
+      for (const std::int64_t slots : {1, 3, 4, 23, 32}) {
+        SCOPED_TRACE(std::to_string(features) + ", " + std::to_string(slots));
+        test::AttentionShape shape = small;
+        shape.queries = queries;
+        shape.features = features;
+        const AttendCase each{.shape = shape,
+                              .mask = {.order = AttentionOrder::causal, .left = 9, .sinks = 2},
+                              .sequences = {{0, 0, queries, 3, 17, 18 - queries, 0},
+                                            {1, 0, queries, 0, 23, 23 - queries, 0}},
+                              .scale = scale_for(12),
+                              .in_int8 = Lying::bthd,
+                              .seed = 900};
+        Attended call(each);
+        ASSERT_TRUE(is_right(call));
+        const Lying lying = any_lying(static_cast<std::uint64_t>(10 * slots));
+        Attended paged(each);
+        test::require(paged.run(call.pages(slots, lying)));
+        EXPECT_EQ(paged.bits(), call.bits());
+      }
+    }
   }
 }
 
@@ -141,6 +218,23 @@ TEST(AttendInt8, SpreadsANaNScaleOnlyToItsHead) {
       EXPECT_TRUE(std::isnan(call.out.at({0, last, 1}, 5)));
       EXPECT_FALSE(std::isnan(call.out.at({0, last, 0}, 5)));
     }
+  }
+}
+
+// Over splits of the keys, with an executor, in caller's memory of exactly the required size.
+TEST(AttendInt8, GivesTheSameBitsForAnyExecutorAndMemory) {
+  for (const std::int64_t queries : {1, 40}) {
+    Attended call(case_of({1, queries, 4200, 4, 2, 16, 16}, 1200, Lying::scales_behind_heads));
+    ASSERT_TRUE(is_right(call));
+    const std::vector<std::uint64_t> alone = call.bits();
+    test::CountingExecutor executor(test::run_backwards, 3);
+    call.options().executor = executor.executor();
+    const std::size_t bytes = test::value_of(check::bytes_for(call.call()));
+    std::vector<std::byte> room(bytes + 64, std::byte{0xA5});
+    const auto address = reinterpret_cast<std::uintptr_t>(room.data());
+    call.options().memory = std::span(room).subspan((64 - address % 64) % 64, bytes);
+    test::require(call.run());
+    EXPECT_EQ(call.bits(), alone);
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softcap and pair masks of attend() against the reference, and the inputs that do not affect bits.
-// The fuzz target attend draws masks of every broadcast, dtype and stride.
+// Softcap and pair masks of attend() against the reference: every broadcast, dtype, layout and
+// encoding. Also the inputs that do not affect bits.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "rotary/numeric_contract.hpp"
 #include "support/attention/attend_samples.hpp"
 #include "support/attention/attended.hpp"
 #include "support/result.hpp"
@@ -19,6 +20,7 @@ namespace {
 using test::AttendCase;
 using test::Attended;
 using test::is_right;
+using test::Layout;
 using test::PairMask;
 using test::scale_for;
 using test::small;
@@ -39,6 +41,26 @@ test::AttentionShape with_queries(std::int64_t queries, std::int64_t keys = smal
   shape.queries = queries;
   shape.keys = keys;
   return shape;
+}
+
+// One cap bends scores a little, one bends them much.
+TEST(AttendSoftcap, IsWithinTheBoundForEveryEncodingAndMask) {
+  std::uint64_t seed = 3000;
+  for (const test::EncodingSample& encoding : test::attend_encodings(small)) {
+    for (const test::NamedMask& mask : test::attend_masks()) {
+      if (!test::meet(encoding, mask)) continue;
+      for (const std::int64_t queries : {2, 9}) {
+        if (queries == 2 && !mask.sequences.empty()) continue;  // 9 queries cover these
+        SCOPED_TRACE(encoding.name + ", " + mask.name + " " + std::to_string(queries));
+        const bool logn = !std::holds_alternative<NoTemperature>(mask.q_temperature);
+        if (logn && queries == 2) continue;
+        AttendCase each = test::case_of(with_queries(queries), encoding, mask);
+        each.softcap = seed % 20 == 0 ? 0.4 : 30;
+        each.seed = seed += 10;
+        ASSERT_TRUE(is_right(each));
+      }
+    }
+  }
 }
 
 // With one key the log-sum-exp is the score, so this checks cap tanh(score / cap) alone, far below
@@ -69,6 +91,31 @@ TEST(AttendSoftcap, ChangesNothingFarAboveTheScores) {
   test::require(call.run());
   for (std::int64_t token = 0; token < small.queries; ++token)
     EXPECT_LE(test::difference(call.out, token, plain.out, token), 1e-5);
+}
+
+TEST(AttendMasks, AreBroadcastAlongAnyAxis) {
+  constexpr DType dtypes[] = {DType::f32, DType::bf16, DType::f16};
+  const AttentionMask causal{.order = AttentionOrder::causal};
+  std::uint64_t seed = 3200;
+  for (unsigned shared = 0; shared < 16; ++shared) {
+    for (const std::int64_t queries : {1, 3, 9}) {
+      for (const Layout layout : test::all_layouts) {
+        SCOPED_TRACE(std::to_string(shared) + " " + std::to_string(queries));
+        const test::AttentionShape shape = with_queries(queries);
+        const PairMask numbers{
+            .extents = extents_of(shape, shared), .dtype = dtypes[seed / 10 % 3], .layout = layout};
+        const PairMask booleans{.extents = extents_of(shape, 15 - shared), .layout = layout};
+        AttendCase made_of{.shape = shape,
+                           .mask = seed % 20 == 0 ? causal : bidirectional,
+                           .scale = scale_for(12),
+                           .seed = seed += 10};
+        const std::uint64_t kind = seed / 10 % 4;
+        if (kind != 1) made_of.additive_mask = numbers;
+        if (kind != 2) made_of.boolean_mask = kind == 1 ? numbers : booleans;
+        ASSERT_TRUE(is_right(made_of));
+      }
+    }
+  }
 }
 
 TEST(AttendMasks, CombineWithPositionMasksAndEveryEncoding) {
@@ -283,6 +330,30 @@ TEST(AttendMasks, TheLowestFiniteNumberHidesAKey) {
         for (std::int64_t key = 0; key < shape.keys; ++key)
           mean += call.v.at({.batch = 1, .token = key, .head = head / 2}, 0) / 23;
         EXPECT_NEAR(call.out.at({.batch = 1, .token = 4, .head = head}, 0), mean, 1e-5);
+      }
+    }
+  }
+}
+
+TEST(AttendMasks, GiveTheBitsOfContiguousKeysForPages) {
+  for (const std::int64_t queries : {1, 9}) {
+    for (const std::int64_t slots : {1, 4, 23, 32}) {
+      for (unsigned shared = 0; shared < 16; shared += 5) {
+        const test::AttentionShape shape = with_queries(queries);
+        AttendCase made_of{.shape = shape,
+                           .mask = {.order = AttentionOrder::causal},
+                           .sequences = {{0, 0, queries, 3, 17, 18 - queries, 0},
+                                         {1, 0, queries, 0, 23, 23 - queries, 0}},
+                           .softcap = 2,
+                           .additive_mask = PairMask{.extents = extents_of(shape, shared)},
+                           .boolean_mask = PairMask{.extents = extents_of(shape, 7)},
+                           .scale = scale_for(12),
+                           .seed = 3900};
+        Attended call(made_of);
+        ASSERT_TRUE(is_right(call));
+        Attended paged(made_of);
+        test::require(paged.run(call.pages(slots)));
+        EXPECT_EQ(paged.bits(), call.bits());
       }
     }
   }

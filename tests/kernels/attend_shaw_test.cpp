@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shaw's vectors in attend(), and the weights it returns, against the reference. The fuzz target
-// attend draws tables of every dtype and stride, and asks for weights of every encoding.
+// Shaw's vectors in attend(), and the weights it returns, against the reference. attend_test.cpp
+// covers every mask and dtype with the other encodings.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,6 +17,7 @@ namespace {
 using test::AttendCase;
 using test::Attended;
 using test::is_right;
+using test::Layout;
 using test::scale_for;
 using test::small;
 
@@ -64,6 +65,29 @@ TEST(AttendShaw, IsWithinTheBoundForAnyWindow) {
   }
 }
 
+TEST(AttendShaw, IsWithinTheBoundForAnyDTypeAndLayout) {
+  std::uint64_t seed = 1100;
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64}) {
+    for (const Layout layout :
+         {Layout::bthd, Layout::reversed_tokens, Layout::reversed, Layout::every_second_feature}) {
+      for (const std::int64_t queries : {1, 9}) {
+        test::AttentionShape shape = small;
+        shape.queries = queries;
+        ASSERT_TRUE(is_right({.shape = shape,
+                              .encoding = shaw({4, 2}, shape),
+                              .mask = bidirectional,
+                              .scale = scale_for(12),
+                              .q = {DType::bf16},
+                              .k = {DType::bf16},
+                              .v = {DType::bf16},
+                              .out = {DType::bf16},
+                              .shaw = {dtype, layout},
+                              .seed = seed += 10}));
+      }
+    }
+  }
+}
+
 // NaN in vectors of unseen distances: outside the window except sinks, and after the query.
 TEST(AttendShaw, NeverReadsShawVectorsOfUnseenDistances) {
   struct Unseen {
@@ -91,6 +115,31 @@ TEST(AttendShaw, NeverReadsShawVectorsOfUnseenDistances) {
       }
     }
     ASSERT_TRUE(is_right(made_of)) << of.queries;
+  }
+}
+
+// Covers a third of all pairs of mask and encoding.
+TEST(AttendWeights, AreWithinTheBound) {
+  std::uint64_t seed = 1300;
+  const std::vector<test::EncodingSample> encodings = test::attend_encodings(small);
+  std::size_t number = 0;
+  for (const test::NamedMask& mask : test::attend_masks()) {
+    for (std::size_t i = number++ % 3; i < encodings.size(); i += 3) {
+      const test::EncodingSample& encoding = encodings[i];
+      for (const std::int64_t queries : {2, 9}) {
+        if (!test::meet(encoding, mask)) continue;
+        if (queries == 2 && (!mask.sequences.empty() || encoding.name != "fire")) continue;
+        SCOPED_TRACE(encoding.name + ", " + mask.name);
+        test::AttentionShape shape = small;
+        shape.queries = queries;
+        AttendCase each = test::case_of(shape, encoding, mask);
+        each.seed = seed += 10;
+        Attended call(each);
+        call.ask_for_weights();
+        test::require(call.run());
+        ASSERT_TRUE(call.is_right());
+      }
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// attend() against the reference within the published bound, and the inputs that do not affect
-// bits. The fuzz target attend compares drawn small calls of every dtype and stride.
+// attend() against the reference for every encoding, mask, dtype and layout, within the published
+// bound. Also the inputs that do not affect bits.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -38,6 +38,34 @@ TEST(Attend, IsWithinTheBoundForEveryEncodingAndMask) {
       AttendCase each = test::case_of(small, encoding, mask);
       each.seed = seed += 10;
       ASSERT_TRUE(is_right(each));
+    }
+  }
+}
+
+// One dtype for q, k and v with each dtype for out, then all different.
+TEST(Attend, IsWithinTheBoundForAnyDTypes) {
+  const DType dtypes[] = {DType::f32, DType::bf16, DType::f16};
+  std::uint64_t seed = 200;
+  for (const std::int64_t queries : {2, 9}) {
+    test::AttentionShape shape = small;
+    shape.queries = queries;
+    for (const test::EncodingSample& encoding : test::attend_encodings(shape)) {
+      if (!encoding.encoding.rotary && encoding.name != "none") continue;
+      for (int i = 0; i < 9; ++i) {
+        const DType first = dtypes[i % 3];
+        const DType second = dtypes[(i / 3 + i) % 3];
+        const bool mixed = i == 4;
+        SCOPED_TRACE(encoding.name + " " + std::to_string(i));
+        ASSERT_TRUE(is_right({.shape = shape,
+                              .encoding = encoding.encoding,
+                              .mask = {.order = AttentionOrder::causal, .left = 11, .sinks = 2},
+                              .scale = scale_for(12),
+                              .q = {.dtype = first},
+                              .k = {.dtype = second},
+                              .v = {.dtype = mixed ? first : second},
+                              .out = {.dtype = dtypes[(i + 1) % 3]},
+                              .seed = seed += 10}));
+      }
     }
   }
 }
@@ -220,61 +248,45 @@ TEST(Attend, GivesZerosIfEveryScoreIsMinusInfinity) {
     EXPECT_EQ(call.log_sum_exp[i], -infinity);
 }
 
-void expect_the_same_bits_in_pages(const AttendCase& made_of, std::int64_t slots) {
-  Attended call(made_of);
-  Attended paged(made_of);
-  ASSERT_TRUE(is_right(call));
-  const auto lying = test::all_lyings[static_cast<std::size_t>(slots) % test::all_lyings.size()];
-  test::require(paged.run(call.pages(slots, lying)));
-  EXPECT_EQ(paged.bits(), call.bits());
-  if (slots != made_of.shape.keys) return;
-  call.ask_for_weights();
-  paged.ask_for_weights();
-  test::require(call.run());
-  test::require(paged.run(call.pages(slots, lying)));
-  EXPECT_EQ(paged.bits(), call.bits());
-}
-
-// Floats under encodings and masks, and int8 heads that kernels read in place or copy first.
-std::vector<AttendCase> cases_for_pages(std::int64_t queries) {
-  AttendCase plain{.shape = small,
-                   .mask = {.order = AttentionOrder::causal, .left = 9, .sinks = 2},
-                   .sequences = {{0, 0, queries, 3, 17, 18 - queries, 0},
-                                 {1, 0, queries, 0, 23, 23 - queries, 0}},
-                   .scale = scale_for(12),
-                   .k = {DType::bf16, Layout::bhtd},
-                   .v = {DType::bf16},
-                   .seed = 800};
-  plain.shape.queries = queries;
-  std::vector<AttendCase> cases;
+TEST(Attend, GivesTheBitsOfContiguousKeysForPages) {
   for (const test::EncodingSample& encoding : test::attend_encodings(small)) {
     if (encoding.name != "none" && encoding.name != "rotary half" && encoding.name != "fire" &&
         encoding.name != "shaw keys and values") {
       continue;
     }
-    cases.push_back(plain);
-    cases.back().encoding = encoding.encoding;
-  }
-  AttendCase masked = plain;
-  masked.softcap = 2;
-  masked.additive_mask =
-      test::PairMask{.extents = {small.batch, small.heads, queries, small.keys}, .hidden = 5};
-  masked.boolean_mask = test::PairMask{.extents = {1, 1, 1, small.keys}};
-  cases.push_back(masked);
-  for (const std::int64_t features : {12, 16}) {
-    cases.push_back(plain);
-    cases.back().shape.features = features;
-    cases.back().in_int8 = test::Lying::bthd;
-  }
-  return cases;
-}
-
-TEST(Attend, GivesTheBitsOfContiguousKeysForPages) {
-  for (const std::int64_t queries : {1, 9}) {
-    for (const AttendCase& each : cases_for_pages(queries)) {
+    for (const std::int64_t queries : {1, 9}) {
       for (const std::int64_t slots : {1, 4, 23, 32}) {
-        SCOPED_TRACE(std::to_string(queries) + " queries, " + std::to_string(slots) + " slots");
-        ASSERT_NO_FATAL_FAILURE(expect_the_same_bits_in_pages(each, slots));
+        SCOPED_TRACE(encoding.name + " " + std::to_string(slots));
+        test::AttentionShape shape = small;
+        shape.queries = queries;
+        AttendCase made_of{.shape = shape,
+                           .encoding = encoding.encoding,
+                           .mask = {.order = AttentionOrder::causal, .left = 9, .sinks = 2},
+                           .sequences = {{0, 0, queries, 3, 17, 18 - queries, 0},
+                                         {1, 0, queries, 0, 23, 23 - queries, 0}},
+                           .scale = scale_for(12),
+                           .k = {DType::bf16, Layout::bhtd},
+                           .v = {DType::bf16},
+                           .seed = 800};
+        Attended call(made_of);
+        test::require(call.run());
+        const std::vector<std::uint64_t> contiguous = call.bits();
+        ASSERT_TRUE(call.is_right());
+        Attended paged(made_of);
+        test::require(paged.run(call.pages(slots)));
+        EXPECT_EQ(paged.bits(), contiguous);
+        if (slots == 23) {  // as many slots as keys
+          call.ask_for_weights();
+          paged.ask_for_weights();
+          test::require(call.run());
+          test::require(paged.run(call.pages(slots)));
+          EXPECT_EQ(paged.bits(), call.bits());
+          continue;
+        }
+        if (!encoding.encoding.rotary) continue;
+        paged.options().encoding.k_rotations = nullptr;
+        test::require(paged.run(call.pages(slots)));
+        EXPECT_NE(paged.bits(), contiguous);
       }
     }
   }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // linear_attend against the reference, which uses no running sums, chunks or reduced exponents:
-// packed documents and extreme features. The fuzz target linear_attend compares drawn calls of
-// every dtype, mask and feature map, of sizes near a chunk, also from the state of an earlier call.
+// every dtype, mask, feature map and grouping of heads; sizes near a chunk; packed documents;
+// decode steps; extreme features.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "rotary/numeric_contract.hpp"
@@ -57,6 +58,40 @@ struct OwnedState {
   [[nodiscard]] LinearState view() { return {values, keys, exponents}; }
 };
 
+TEST(LinearAttention, IsWithinTheBoundOfTheReference) {
+  std::uint64_t seed = 100;
+  for (const DType dtype : test::all_dtypes) {
+    for (const LinearMask mask : masks) {
+      for (const FeatureMap& map : all_maps()) {
+        for (const std::int64_t group : {1, 3}) {
+          LinearCase of{.map = map, .mask = mask};
+          const auto turned = static_cast<std::size_t>(++seed % 4);
+          if (turned < all_pairings.size()) {
+            of.window = window_for(map, all_pairings[turned]);
+            of.first_position = 100'000;
+          }
+          SCOPED_TRACE(std::string(to_string(dtype)) + " map " + std::to_string(map.index()) +
+                       (mask == LinearMask::causal ? " causal group " : " bidirectional group ") +
+                       std::to_string(group) + " turned " + std::to_string(turned));
+          constexpr std::array layouts = {Layout::bthd, Layout::bhtd, Layout::padded,
+                                          Layout::reversed_tokens, Layout::fused_qkv};
+          const Qkv qkv = test::random_qkv({.dtype = dtype,
+                                            .batch = 2,
+                                            .tokens = 70,
+                                            .heads = 2 * group,
+                                            .key_heads = 2,
+                                            .head_dim = 6,
+                                            .v_features = 5,
+                                            .layout = layouts[seed % layouts.size()]},
+                                           seed);
+          ASSERT_TRUE(is_linear_attention(attended(of, qkv, layouts[(seed + 2) % layouts.size()]),
+                                          0, of, qkv));
+        }
+      }
+    }
+  }
+}
+
 // One token's state holds its features: e^x and x + 1 in each dtype, down to 0.
 TEST(LinearAttention, FeaturesAreWithinTheirBound) {
   constexpr std::int64_t features = 20'000;
@@ -80,6 +115,45 @@ TEST(LinearAttention, FeaturesAreWithinTheirBound) {
       ASSERT_LE(std::abs(got - exact), elu_feature_error * unit * exact)
           << to_string(dtype) << " of " << qkv.k.at(at, f);
     });
+  }
+}
+
+// Sizes near lanes, blocks of queries and chunks.
+TEST(LinearAttention, IsWithinTheBoundForEverySize) {
+  for (const LinearMask mask : masks) {
+    for (const std::int64_t tokens : {0, 1, 2, 15, 16, 17, 33, 63, 64, 65, 129, 200}) {
+      const std::int64_t head_dim = 1 + tokens % 5;
+      const std::int64_t v_features = 1 + tokens % 19;
+      SCOPED_TRACE(std::to_string(tokens) + " tokens");
+      const LinearCase of{.map = EluPlusOne{}, .mask = mask};
+      const Qkv qkv = test::random_qkv({.tokens = tokens,
+                                        .heads = 2,
+                                        .key_heads = 2,
+                                        .head_dim = head_dim,
+                                        .v_features = v_features},
+                                       200);
+      ASSERT_TRUE(is_linear_attention(attended(of, qkv), 0, of, qkv));
+    }
+    for (const std::int64_t size : {1, 2, 3, 16, 31, 48, 80}) {
+      SCOPED_TRACE(std::to_string(size) + " features");
+      const LinearCase of{.map = SoftmaxExp{}, .mask = mask};
+      const Qkv qkv =
+          test::random_qkv({.tokens = 20, .head_dim = size, .v_features = 81 - size}, 201);
+      ASSERT_TRUE(is_linear_attention(attended(of, qkv), 0, of, qkv));
+    }
+  }
+}
+
+// Cross-attention, also without keys.
+TEST(LinearAttention, IsWithinTheBoundForAnyNumberOfKeys) {
+  for (const FeatureMap& map : all_maps()) {
+    for (const std::int64_t keys : {0, 1, 90}) {
+      LinearCase of{.map = map, .mask = LinearMask::bidirectional};
+      of.window = window_for(map, Pairing::half);
+      const Qkv qkv = test::random_qkv(
+          {.tokens = 67, .key_tokens = keys, .heads = 2, .head_dim = 6, .v_features = 3}, 202);
+      ASSERT_TRUE(is_linear_attention(attended(of, qkv), 0, of, qkv)) << keys << " keys";
+    }
   }
 }
 
@@ -120,6 +194,47 @@ Tensor part_of(const Tensor& whole, std::int64_t begin, std::int64_t count) {
     part.set_bits(at, f, whole.bits_at(from, f));
   });
   return part;
+}
+
+// A prefill followed by parts of any length gives the result of one call.
+TEST(LinearAttention, PartsFromAStateEqualOneCall) {
+  for (const DType dtype : test::all_dtypes) {
+    for (const FeatureMap& map : all_maps()) {
+      LinearCase of{.map = map, .first_position = 9000};
+      of.window = window_for(map, Pairing::half);
+      const Qkv qkv = test::random_qkv(
+          {.dtype = dtype, .tokens = 90, .heads = 2, .head_dim = 6, .v_features = 3}, 204);
+      OwnedState state(1, of.window->head_dim, 3);
+      std::int64_t begin = 0;
+      for (const std::int64_t count : {70, 1, 1, 17, 0, 1}) {
+        const Qkv part{part_of(qkv.q, begin, count), part_of(qkv.k, begin, count),
+                       part_of(qkv.v, begin, count)};
+        LinearCase here = of;
+        here.first_position += begin;
+        const auto rotations = test::rotations_for(here, dtype, count);
+        LinearAttentionOptions options{.mask = LinearMask::causal, .state = state.view()};
+        options.rotations.emplace(NumeratorRotations{*rotations, *rotations});
+        Tensor out = test::out_for(part);
+        test::require(linear_attend(out.view(), part.heads(), map, options));
+        ASSERT_TRUE(is_linear_attention(out, begin, of, qkv)) << "from token " << begin;
+        begin += count;
+      }
+      // Queries without new keys see all keys so far.
+      const LinearCase all{.map = map, .mask = LinearMask::bidirectional};
+      OwnedState more(1, of.window->head_dim, 3);
+      for (const std::int64_t half : {0, 45}) {
+        const Qkv keys{part_of(qkv.q, 0, 0), part_of(qkv.k, half, 45), part_of(qkv.v, half, 45)};
+        Tensor nothing = test::out_for(keys);
+        test::require(linear_attend(nothing.view(), keys.heads(), map,
+                                    {.mask = LinearMask::bidirectional, .state = more.view()}));
+      }
+      const Qkv queries{qkv.q, part_of(qkv.k, 0, 0), part_of(qkv.v, 0, 0)};
+      Tensor out = test::out_for(queries);
+      test::require(linear_attend(out.view(), queries.heads(), map,
+                                  {.mask = LinearMask::bidirectional, .state = more.view()}));
+      ASSERT_TRUE(is_linear_attention(out, 0, all, qkv));
+    }
+  }
 }
 
 // The last document may continue from the state.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Caches with keys from another context length, and merging attention over parts of the keys. The
-// fuzz target merge_attention compares merged numbers with the formula.
+// Caches with keys from another context length, and merging attention over parts of the keys.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -122,6 +121,44 @@ TEST_F(GrownContext, IsRightWithUnrotatedKeys) {
       value_of(make_rotations(make(60), ConsecutivePositions{.first = 0, .tokens = 40}));
   options.encoding.k_rotations = &others;
   refused(attend_to(exact.k), {"k_rotations", "q_rotations, 40 to 40", "60 to 60"});
+}
+
+// Compares attention over 30 keys with the merge of its first and last keys.
+TEST(MergeAttention, EqualsAttentionOverBothParts) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    for (const std::int64_t cut : {0, 1, 17, 30}) {
+      AttendCase each{.shape = {.batch = 2, .queries = 5, .keys = 30}, .scale = 0.1};
+      each.mask = {.order = AttentionOrder::bidirectional};
+      each.out.dtype = dtype;
+      Attended whole(each);
+      ASSERT_TRUE(is_right(whole));
+      AttendCase same = each;
+      same.out.dtype = DType::f32;
+      Attended first(each);
+      Attended second(same);
+      const auto limit = [&](std::int64_t begin, std::int64_t end) {
+        std::vector<AttentionSequence> all;
+        for (std::int64_t batch = 0; batch < 2; ++batch)
+          all.push_back({batch, 0, 5, begin, end - begin, 30, begin});
+        return all;
+      };
+      const auto before = limit(0, cut);
+      const auto after = limit(cut, 30);
+      first.options().sequences = before;
+      second.options().sequences = after;
+      ASSERT_TRUE(first.run());
+      ASSERT_TRUE(second.run());
+      ASSERT_TRUE(merge_attention({first.out.view(), *first.options().log_sum_exp},
+                                  {second.out.view(), *second.options().log_sum_exp}));
+      const double unit = dtype == DType::f32 ? 0 : dtype == DType::bf16 ? 0x1p-7 : 0x1p-10;
+      const double largest = 4;  // of any value
+      for (std::int64_t t = 0; t < 5; ++t)
+        EXPECT_LE(difference(first.out, t, whole.out, t), 3 * bound_of(whole, 0) + unit * largest);
+      for (std::size_t i = 1; i + 1 < whole.log_sum_exp.size(); ++i)
+        EXPECT_NEAR(first.log_sum_exp[i], whole.log_sum_exp[i], 1e-5);
+      EXPECT_TRUE(first.out.guards_intact());
+    }
+  }
 }
 
 TEST(MergeAttention, KeepsTheBitsIfAPartHasNoKeys) {

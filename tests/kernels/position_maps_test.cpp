@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention under position maps against each map's definition, pair by pair. The fuzz target
-// attend_mapped draws packed sequences at any position, and calls without queries or keys.
+// Attention under position maps against each map's definition, pair by pair.
 #include "rotary/position_maps.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "support/attention/attended.hpp"
@@ -80,6 +80,16 @@ TEST(PositionMaps, DecodeStepsAgreeWithOneCall) {
   }
 }
 
+TEST(PositionMaps, EmptyAndSingleTokenCallsAreWithinTheBound) {
+  for (const PositionMap& map : maps()) {
+    for (const auto& [queries, keys] : {std::pair{0, 0}, {0, 3}, {3, 0}, {1, 1}, {5, 2}})
+      EXPECT_TRUE(is_right(case_of(map, queries, keys))) << queries << " " << keys;
+    AttendCase none = case_of(map);
+    none.shape.batch = 0;
+    EXPECT_TRUE(is_right(none));
+  }
+}
+
 // Maps that keep every distance, over several blocks, also with dual chunk attention's strides.
 TEST(PositionMaps, EqualRotaryEmbeddingIfTheyKeepDistances) {
   constexpr std::int64_t tokens = 1100;
@@ -97,6 +107,28 @@ TEST(PositionMaps, EqualRotaryEmbeddingIfTheyKeepDistances) {
     const double bound = 2 * bound_of(wanted, 2);
     for (std::int64_t token = 0; token < tokens; ++token)
       ASSERT_LE(difference(got.out, token, wanted.out, token), bound) << map.index();
+  }
+}
+
+// Documents at distant and negative positions, with separate queries and keys, and without queries.
+TEST(PositionMaps, PackedSequencesHaveTheirOwnPositions) {
+  for (const PositionMap& map : maps()) {
+    AttendCase packed = case_of(map, 47, 71);
+    packed.shape.batch = 2;
+    packed.sequences = {{0, 0, 20, 0, 20, 100000, 100000}, {0, 22, 18, 20, 30, 12, 0},
+                        {0, 41, 5, 50, 2, 7, 7},           {1, 3, 30, 5, 50, -30, -40},
+                        {1, 33, 2, 60, 0, 0, 0},           {1, 36, 4, 60, 10, 8, 9}};
+    EXPECT_TRUE(is_right(packed)) << map.index();
+    AttendCase window = case_of(map, 9, 33);
+    window.shape.batch = 2;
+    window.mask.left = 6;
+    EXPECT_TRUE(is_right(window)) << map.index();
+    AttendCase itself = case_of(map);
+    itself.mask.left = 0;
+    EXPECT_TRUE(is_right(itself)) << map.index();
+    AttendCase logn = case_of(map);
+    logn.q_temperature = LognTemperature{.trained_tokens = 16};
+    EXPECT_TRUE(is_right(logn)) << map.index();
   }
 }
 
