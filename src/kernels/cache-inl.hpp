@@ -31,9 +31,10 @@ void narrow(const float* src, void* dst, std::int64_t count) {
   });
 }
 
-// Takes the job by value: otherwise the compiler must assume that a store changes it.
+// Copies the job: otherwise the compiler must assume that a store changes it.
 template <class T>
-HWY_INLINE void normalize_all(const NormalizeJob job) {
+void normalize(const NormalizeJob& given) {
+  const NormalizeJob job = given;
   const auto scaled = [job](auto d, std::int64_t i) HWY_ATTR {
     return hn::Mul(load(d, static_cast<const T*>(job.src) + i), hn::Set(d, job.scale));
   };
@@ -46,11 +47,6 @@ HWY_INLINE void normalize_all(const NormalizeJob job) {
     const auto gain = hn::Add(hn::LoadU(d, job.weight + i), hn::Set(d, job.offset));
     store(d, hn::Mul(scaled(d, i), gain), job.dst + i);
   });
-}
-
-template <class T>
-void normalize(const NormalizeJob& job) {
-  normalize_all<T>(job);
 }
 
 // The square of a float32 is exact in double.

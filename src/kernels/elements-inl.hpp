@@ -13,6 +13,7 @@
 
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cstdint>
 
 HWY_BEFORE_NAMESPACE();
@@ -209,27 +210,11 @@ HWY_INLINE void store(D d, hn::Vec<D> value, BFloat16* to) {
 
 #if ROTARY_AVX512
 
-HWY_INLINE __m256i hardware_bf16(__m512 value) {
-  __m256i result;
-  asm("vcvtneps2bf16 %1, %0" : "=v"(result) : "v"(value));
-  return result;
-}
-
-HWY_INLINE __m128i hardware_bf16(__m256 value) {
-  __m128i result;
-  asm("vcvtneps2bf16 %1, %0" : "=v"(result) : "v"(value));
-  return result;
-}
-
-HWY_INLINE __m128i hardware_bf16(__m128 value) {
-  __m128i result;
-  asm("vcvtneps2bf16 %1, %0" : "=v"(result) : "v"(value));
-  return result;
-}
-
 template <class D>
 HWY_INLINE hn::Vec<HalfWidth<D>> round_to_hardware_bf16(D, hn::Vec<D> value) {
-  return hn::Vec<HalfWidth<D>>{hardware_bf16(value.raw)};
+  hn::Vec<HalfWidth<D>> result;
+  asm("vcvtneps2bf16 %1, %0" : "=v"(result.raw) : "v"(value.raw));
+  return result;
 }
 
 template <class D>
@@ -271,6 +256,31 @@ template <class D>
 HWY_INLINE hn::Vec<D> load(D d, const std::int8_t* from) {
   const hn::Rebind<std::int8_t, D> d8;
   return hn::ConvertTo(d, hn::PromoteTo(hn::RebindToSigned<D>(), hn::LoadU(d8, from)));
+}
+
+// The nearest integers, halves to even. Requires |value| <= 2^22.
+template <class D>
+HWY_INLINE hn::Vec<hn::RebindToSigned<D>> nearest(D d, hn::Vec<D> value) {
+  const hn::RebindToSigned<D> di;
+  const auto magic = hn::Set(d, 0x1.8p23F);
+  return hn::Sub(hn::BitCast(di, hn::Add(value, magic)), hn::BitCast(di, magic));
+}
+
+template <class D>
+HWY_INLINE void store(D d, hn::Vec<D> value, std::int8_t* to) {
+  const hn::Rebind<std::int8_t, D> d8;
+  hn::StoreU(hn::DemoteTo(d8, nearest(d, value)), d8, to);
+}
+
+// Stores doubles as themselves, or rounded to float32.
+template <class D>
+HWY_INLINE void store_rounded(D d, hn::Vec<D> value, double* to) {
+  hn::StoreU(value, d, to);
+}
+template <class D>
+HWY_INLINE void store_rounded(D, hn::Vec<D> value, float* to) {
+  const hn::Rebind<float, D> df;
+  hn::StoreU(hn::DemoteTo(df, value), df, to);
 }
 
 // Stores 2 * Lanes(d) adjacent elements. Overloads exist where that costs less than two stores.
@@ -320,6 +330,19 @@ HWY_INLINE void for_each_vector(D d, std::int64_t at, std::int64_t count, const 
   if constexpr (lanes > 1) {
     if (at < count) for_each_vector(hn::Half<D>(), at, count, visit);
   }
+}
+
+// The largest of `least` and the lanes of value(d, i), for the same vectors as for_each_vector().
+template <class D, class T, class Value>
+HWY_INLINE T largest_value(D d, std::int64_t at, std::int64_t count, T least, const Value& value) {
+  constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
+  auto most = hn::Set(d, least);
+  for (; count - at >= lanes; at += lanes) most = hn::Max(most, value(d, at));
+  const T largest = hn::GetLane(hn::MaxOfLanes(d, most));
+  if constexpr (lanes > 1) {
+    if (at < count) return std::max(largest, largest_value(hn::Half<D>(), at, count, least, value));
+  }
+  return largest;
 }
 
 }  // namespace HWY_NAMESPACE

@@ -21,8 +21,8 @@
 #include <cstring>
 #include <limits>
 
-#include "kernels/elements-inl.hpp"
 #include "kernels/int8_kernels.hpp"
+#include "kernels/turn-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace rotary::kernels {
@@ -33,52 +33,15 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr float int8_most = 127;
 
 template <class D>
-using Int8Of = hn::Rebind<std::int8_t, D>;
-template <class D>
 using Int16Of = hn::Rebind<std::int16_t, D>;
 template <class D>
 using Int32Of = hn::RebindToSigned<D>;
 
-// The nearest integers. Requires |value| <= 2^22.
-template <class D>
-HWY_INLINE hn::Vec<Int32Of<D>> nearest(D d, hn::Vec<D> value) {
-  const Int32Of<D> di;
-  const auto magic = hn::Set(d, 0x1.8p23F);
-  return hn::Sub(hn::BitCast(di, hn::Add(value, magic)), hn::BitCast(di, magic));
-}
-
-template <class D>
-HWY_INLINE void store_int8(D d, hn::Vec<D> value, std::int8_t* to) {
-  hn::StoreU(hn::DemoteTo(Int8Of<D>(), nearest(d, value)), Int8Of<D>(), to);
-}
-
-template <class D>
-struct Int8Pairs {
-  hn::Vec<D> x;
-  hn::Vec<D> y;
-};
-
-// Pair i is (i, i + pairs).
-struct Int8Half {
-  template <class D>
-  static HWY_INLINE Int8Pairs<D> load_pairs(D d, const std::int8_t* head, std::int64_t pair,
-                                            std::int64_t pairs) {
-    return {load(d, head + pair), load(d, head + pairs + pair)};
-  }
-
-  template <class D>
-  static HWY_INLINE void store_pairs(D d, Int8Pairs<D> value, std::int8_t* head, std::int64_t pair,
-                                     std::int64_t pairs) {
-    store_int8(d, value.x, head + pair);
-    store_int8(d, value.y, head + pairs + pair);
-  }
-};
-
 // Pair i is (2i, 2i + 1): one 16-bit lane, the first in its lower half (little endian).
 struct Int8Interleaved {
   template <class D>
-  static HWY_INLINE Int8Pairs<D> load_pairs(D d, const std::int8_t* head, std::int64_t pair,
-                                            std::int64_t) {
+  static HWY_INLINE PairVectors<D> load_pairs(D d, const std::int8_t* head, std::int64_t pair,
+                                              std::int64_t) {
     const Int32Of<D> di;
     const auto both = hn::PromoteTo(di, load_both(Int16Of<D>(), head + 2 * pair));
     return {hn::ConvertTo(d, hn::ShiftRight<24>(hn::ShiftLeft<24>(both))),
@@ -86,8 +49,8 @@ struct Int8Interleaved {
   }
 
   template <class D>
-  static HWY_INLINE void store_pairs(D d, Int8Pairs<D> value, std::int8_t* head, std::int64_t pair,
-                                     std::int64_t) {
+  static HWY_INLINE void store_pairs(D d, PairVectors<D> value, std::int8_t* head,
+                                     std::int64_t pair, std::int64_t) {
     const Int32Of<D> di;
     const auto lower = hn::And(nearest(d, value.x), hn::Set(di, 0xFF));
     const auto both = hn::Or(lower, hn::ShiftLeft<8>(nearest(d, value.y)));
@@ -134,73 +97,46 @@ struct Int8Turn {
 };
 
 template <class Order, class D>
-HWY_INLINE Int8Pairs<D> turned(D d, const Int8Turn turn, std::int64_t pair) {
+HWY_INLINE PairVectors<D> turned(D d, const Int8Turn turn, std::int64_t pair) {
   const auto in = Order::load_pairs(d, turn.head, pair, turn.pairs);
   const auto cos = hn::LoadU(d, turn.cos + pair);
   const auto sin = hn::LoadU(d, turn.sin + pair);
-  return {hn::NegMulAdd(in.y, sin, hn::Mul(in.x, cos)), hn::MulAdd(in.x, sin, hn::Mul(in.y, cos))};
+  return Turn<float>::of(d, in.x, in.y, cos, sin);
 }
 
-// The largest |x'| or |y'| of pairs [pair, …).
-template <class Order, class D>
-HWY_INLINE float largest_turned(D d, const Int8Turn turn, std::int64_t pair) {
-  constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
-  auto most = hn::Zero(d);
-  for (; turn.pairs - pair >= lanes; pair += lanes) {
-    const auto out = turned<Order>(d, turn, pair);
-    most = hn::Max(most, hn::Max(hn::Abs(out.x), hn::Abs(out.y)));
-  }
-  float largest = hn::GetLane(hn::MaxOfLanes(d, most));
-  if constexpr (lanes > 1) {
-    if (pair < turn.pairs) {
-      largest = std::max(largest, largest_turned<Order>(hn::Half<D>(), turn, pair));
-    }
-  }
-  return largest;
+// The largest |x'| or |y'| of the pairs.
+template <class Order>
+HWY_INLINE float largest_turned(const Int8Turn turn) {
+  return largest_value(hn::ScalableTag<float>(), 0, turn.pairs, 0.0F,
+                       [turn](auto d, std::int64_t pair) HWY_ATTR {
+                         const auto out = turned<Order>(d, turn, pair);
+                         return hn::Max(hn::Abs(out.x), hn::Abs(out.y));
+                       });
 }
 
-template <class Order, class D>
-HWY_INLINE void store_turned(D d, const Int8Turn turn, float by, std::int64_t pair) {
-  constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
-  const auto factor = hn::Set(d, by);
-  for (; turn.pairs - pair >= lanes; pair += lanes) {
-    const auto out = turned<Order>(d, turn, pair);
-    Order::store_pairs(d, Int8Pairs<D>{hn::Mul(out.x, factor), hn::Mul(out.y, factor)}, turn.head,
-                       pair, turn.pairs);
-  }
-  if constexpr (lanes > 1) {
-    if (pair < turn.pairs) store_turned<Order>(hn::Half<D>(), turn, by, pair);
-  }
+template <class Order>
+HWY_INLINE void store_turned(const Int8Turn turn, float by) {
+  for_each_vector(hn::ScalableTag<float>(), 0, turn.pairs,
+                  [turn, by](auto d, std::int64_t pair) HWY_ATTR {
+                    const auto factor = hn::Set(d, by);
+                    auto out = turned<Order>(d, turn, pair);
+                    out = {hn::Mul(out.x, factor), hn::Mul(out.y, factor)};
+                    Order::store_pairs(d, out, turn.head, pair, turn.pairs);
+                  });
 }
 
 // The largest magnitude of features that are not rotated.
-template <class D>
-HWY_INLINE float largest_of(D d, const std::int8_t* features, std::int64_t count) {
-  constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
-  auto most = hn::Zero(d);
-  std::int64_t at = 0;
-  for (; count - at >= lanes; at += lanes) {
-    most = hn::Max(most, hn::Abs(load(d, features + at)));
-  }
-  float largest = hn::GetLane(hn::MaxOfLanes(d, most));
-  if constexpr (lanes > 1) {
-    if (at < count)
-      largest = std::max(largest, largest_of(hn::Half<D>(), features + at, count - at));
-  }
-  return largest;
+HWY_INLINE float largest_of(const std::int8_t* features, std::int64_t count) {
+  return largest_value(hn::ScalableTag<float>(), 0, count, 0.0F,
+                       [features](auto d, std::int64_t i)
+                           HWY_ATTR { return hn::Abs(load(d, features + i)); });
 }
 
-template <class D>
-HWY_INLINE void multiply(D d, std::int8_t* features, std::int64_t count, float by) {
-  constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
-  const auto factor = hn::Set(d, by);
-  std::int64_t at = 0;
-  for (; count - at >= lanes; at += lanes) {
-    store_int8(d, hn::Mul(load(d, features + at), factor), features + at);
-  }
-  if constexpr (lanes > 1) {
-    if (at < count) multiply(hn::Half<D>(), features + at, count - at, by);
-  }
+HWY_INLINE void multiply(std::int8_t* features, std::int64_t count, float by) {
+  for_each_vector(hn::ScalableTag<float>(), 0, count,
+                  [features, by](auto d, std::int64_t i) HWY_ATTR {
+                    store(d, hn::Mul(load(d, features + i), hn::Set(d, by)), features + i);
+                  });
 }
 
 // The features before and after the rotated ones.
@@ -213,28 +149,25 @@ struct Int8Rest {
 
 // Not inlined: most heads have no such features.
 HWY_NOINLINE float largest_of_rest(const Int8Rest rest) {
-  const hn::ScalableTag<float> d;
-  return std::max(largest_of(d, rest.before, rest.before_count),
-                  largest_of(d, rest.after, rest.after_count));
+  return std::max(largest_of(rest.before, rest.before_count),
+                  largest_of(rest.after, rest.after_count));
 }
 
 HWY_NOINLINE void multiply_rest(const Int8Rest rest, float by) {
-  const hn::ScalableTag<float> d;
-  multiply(d, rest.before, rest.before_count, by);
-  multiply(d, rest.after, rest.after_count, by);
+  multiply(rest.before, rest.before_count, by);
+  multiply(rest.after, rest.after_count, by);
 }
 
 // first: the first block of the head.
 template <class Order>
 HWY_INLINE void shift_head(const Int8Turn first, std::int64_t blocks, const Int8Rest rest,
                            float* scale) {
-  const hn::ScalableTag<float> d;
   const bool all_turn = rest.before_count == 0 && rest.after_count == 0;
-  float largest = largest_turned<Order>(d, first, 0);
+  float largest = largest_turned<Order>(first);
   Int8Turn turn = first;
   for (std::int64_t block = 1; block < blocks; ++block) {
     turn = turn.next();
-    largest = std::max(largest, largest_turned<Order>(d, turn, 0));
+    largest = std::max(largest, largest_turned<Order>(turn));
   }
   if (!all_turn) largest = std::max(largest, largest_of_rest(rest));
   *scale *= largest / int8_most;
@@ -242,7 +175,7 @@ HWY_INLINE void shift_head(const Int8Turn first, std::int64_t blocks, const Int8
   const float by = int8_most / largest;
   turn = first;
   for (std::int64_t block = 0; block < blocks; ++block, turn = turn.next())
-    store_turned<Order>(d, turn, by, 0);
+    store_turned<Order>(turn, by);
   if (!all_turn) multiply_rest(rest, by);
 }
 
@@ -270,19 +203,12 @@ void shift_int8(const Int8Job& given) {
 
 // The bits of the largest magnitude. The bits of magnitudes compare as the magnitudes do; Inf and
 // NaN are above all numbers.
-template <class D>
-HWY_INLINE std::int32_t largest_magnitude(D d, const float* from, std::int64_t at,
-                                          std::int64_t count) {
-  constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
-  const Int32Of<D> di;
-  auto most = hn::Zero(di);
-  for (; count - at >= lanes; at += lanes)
-    most = hn::Max(most, hn::BitCast(di, hn::Abs(hn::LoadU(d, from + at))));
-  std::int32_t largest = hn::GetLane(hn::MaxOfLanes(di, most));
-  if constexpr (lanes > 1) {
-    if (at < count) largest = std::max(largest, largest_magnitude(hn::Half<D>(), from, at, count));
-  }
-  return largest;
+HWY_INLINE std::int32_t largest_magnitude(const float* from, std::int64_t count) {
+  return largest_value(hn::ScalableTag<std::int32_t>(), 0, count, 0,
+                       [from](auto di, std::int64_t i) HWY_ATTR {
+                         const hn::RebindToFloat<decltype(di)> d;
+                         return hn::BitCast(di, hn::Abs(hn::LoadU(d, from + i)));
+                       });
 }
 
 // Stores a head that cannot be scaled: all below least_quantized, or some not finite.
@@ -293,17 +219,16 @@ HWY_INLINE void store_zeros(const QuantizeJob& job, float scale) {
 
 void quantize(const QuantizeJob& given) {
   const QuantizeJob job = given;
-  const hn::ScalableTag<float> d;
-  const auto largest = std::bit_cast<float>(largest_magnitude(d, job.from, 0, job.features));
+  const auto largest = std::bit_cast<float>(largest_magnitude(job.from, job.features));
   if (!(largest <= std::numeric_limits<float>::max()))
     return store_zeros(job, std::numeric_limits<float>::quiet_NaN());
   if (largest < least_quantized) return store_zeros(job, 0);
   *job.scale = largest / int8_most;
   const float by = int8_most / largest;
-  for_each_vector(d, 0, job.features, [job, by](auto part, std::int64_t f) HWY_ATTR {
-    const auto steps = hn::Mul(hn::LoadU(part, job.from + f), hn::Set(part, by));
-    store_int8(part, steps, job.to + f);
-  });
+  for_each_vector(hn::ScalableTag<float>(), 0, job.features,
+                  [job, by](auto d, std::int64_t f) HWY_ATTR {
+                    store(d, hn::Mul(hn::LoadU(d, job.from + f), hn::Set(d, by)), job.to + f);
+                  });
 }
 
 }  // namespace HWY_NAMESPACE

@@ -13,7 +13,7 @@ namespace HWY_NAMESPACE {
 
 extern const Int8Kernels int8_kernels;
 const Int8Kernels int8_kernels{
-    .half = shift_int8<Int8Half>, .interleaved = shift_int8<Int8Interleaved>, .quantize = quantize};
+    .half = shift_int8<Half>, .interleaved = shift_int8<Int8Interleaved>, .quantize = quantize};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace rotary::kernels

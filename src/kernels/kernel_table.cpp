@@ -26,12 +26,12 @@ const char* instruction_set() { return hwy::TargetName(HWY_TARGET); }
 
 extern const KernelTable kernel_table;  // compiled_tables.cpp
 constexpr KernelTable kernel_table{.instruction_set = instruction_set,
-                                   .make_rows_f32 = make_rows_f32,
-                                   .make_rows_f64 = make_rows_f64,
-                                   .make_axis_rows_f32 = make_axis_rows_f32,
-                                   .make_axis_rows_f64 = make_axis_rows_f64,
-                                   .make_phase_row_f32 = make_phase_row_f32,
-                                   .make_phase_row_f64 = make_phase_row_f64,
+                                   .make_rows_f32 = make_rows<float>,
+                                   .make_rows_f64 = make_rows<double>,
+                                   .make_axis_rows_f32 = make_axis_rows<float>,
+                                   .make_axis_rows_f64 = make_axis_rows<double>,
+                                   .make_phase_row_f32 = make_phase_row<float>,
+                                   .make_phase_row_f64 = make_phase_row<double>,
                                    .rotate_half = rotate_kernels<Half, Half>,
                                    .rotate_interleaved = rotate_kernels<Interleaved, Interleaved>,
                                    .rotate_interleaved_to_half = rotate_kernels<Interleaved, Half>,

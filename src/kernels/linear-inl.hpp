@@ -144,24 +144,10 @@ void multiply(const ProductJob<Real>& job) {
   for (; column < job.columns; column += lanes) multiply_columns<1>(d, job, column);
 }
 
-template <class D, class Real>
-HWY_INLINE Real largest_from(D d, const Real* row, std::int64_t at, std::int64_t count) {
-  constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
-  auto most = hn::Set(d, -std::numeric_limits<Real>::infinity());
-  for (; count - at >= lanes; at += lanes) most = hn::Max(most, hn::LoadU(d, row + at));
-  const Real largest = hn::GetLane(hn::MaxOfLanes(d, most));
-  if constexpr (lanes > 1) {
-    if (at < count) {
-      const Real rest = largest_from(hn::Half<D>(), row, at, count);
-      return largest < rest ? rest : largest;
-    }
-  }
-  return largest;
-}
-
 template <class Real>
 Real largest(const Real* row, std::int64_t count) {
-  return largest_from(hn::ScalableTag<Real>(), row, 0, count);
+  return largest_value(hn::ScalableTag<Real>(), 0, count, -std::numeric_limits<Real>::infinity(),
+                       [row](auto d, std::int64_t i) HWY_ATTR { return hn::LoadU(d, row + i); });
 }
 
 template <class Real>
@@ -184,7 +170,7 @@ Real dot(const Real* a, const Real* b, std::int64_t count) {
   return hn::GetLane(hn::SumOfLanes(d, sum));
 }
 
-// Converts a Real to double and back.
+// Converts a Real to double; store_rounded() converts it back.
 template <class D>
 HWY_INLINE hn::Vec<D> load_double(D d, const float* from) {
   return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), from));
@@ -192,15 +178,6 @@ HWY_INLINE hn::Vec<D> load_double(D d, const float* from) {
 template <class D>
 HWY_INLINE hn::Vec<D> load_double(D d, const double* from) {
   return hn::LoadU(d, from);
-}
-template <class D>
-HWY_INLINE void store_rounded(D, hn::Vec<D> value, float* to) {
-  const hn::Rebind<float, D> df;
-  hn::StoreU(hn::DemoteTo(df, value), df, to);
-}
-template <class D>
-HWY_INLINE void store_rounded(D d, hn::Vec<D> value, double* to) {
-  hn::StoreU(value, d, to);
 }
 
 template <class Real>

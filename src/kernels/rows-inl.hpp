@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/elements-inl.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/turn_polynomials.hpp"
 
@@ -77,17 +78,6 @@ HWY_INLINE hn::Vec<DU> load_turns(DU du, const RowsJob& job, std::int64_t pair) 
   return hn::Load(du, padded);
 }
 
-template <class D>
-HWY_INLINE void store_row(D d, hn::Vec<D> value, double* to) {
-  hn::StoreU(value, d, to);
-}
-
-template <class D>
-HWY_INLINE void store_row(D, hn::Vec<D> value, float* to) {
-  const hn::Rebind<float, D> df;
-  hn::StoreU(hn::DemoteTo(df, value), df, to);
-}
-
 // cos and sin of an anchor, times the factor. The anchor is one position, or one for each pair.
 template <class DU, class D = hn::RebindToFloat<DU>>
 HWY_INLINE CosSin<D> at_anchor(DU du, hn::Vec<DU> position, hn::Vec<DU> turns, double factor) {
@@ -108,8 +98,8 @@ template <class Real, class D>
 HWY_INLINE void store_step(D d, CosSin<D> anchor, CosSin<D> step, Real* cos, Real* sin) {
   const auto row_cos = hn::NegMulAdd(anchor.sin, step.sin, hn::Mul(anchor.cos, step.cos));
   const auto row_sin = hn::MulAdd(anchor.cos, step.sin, hn::Mul(anchor.sin, step.cos));
-  store_row(d, row_cos, cos);
-  store_row(d, row_sin, sin);
+  store_rounded(d, row_cos, cos);
+  store_rounded(d, row_sin, sin);
 }
 
 template <class D>
@@ -135,7 +125,7 @@ HWY_INLINE void step_from_anchor(DU du, const RowsJob job, std::int64_t pair,
 }
 
 template <class Real>
-HWY_INLINE void make_rows(const RowsJob& job) {
+void make_rows(const RowsJob& job) {
   const hn::ScalableTag<std::uint64_t> du;
   constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(du));
   static_assert(lane_multiple % lanes == 0, "a row is a whole number of vectors");
@@ -150,9 +140,6 @@ HWY_INLINE void make_rows(const RowsJob& job) {
     begin = end;
   }
 }
-
-void make_rows_f32(const RowsJob& job) { make_rows<float>(job); }
-void make_rows_f64(const RowsJob& job) { make_rows<double>(job); }
 
 // The axes of pairs [pair, pair + Lanes): a list without repeats, and the axis of each lane. Nearly
 // every model has one or two per vector. Padding has the last pair's axis, which adds none.
@@ -229,7 +216,7 @@ HWY_INLINE void make_axis_vector(DU du, const AxisRowsJob job, std::int64_t pair
 }
 
 template <class Real>
-HWY_INLINE void make_axis_rows(const AxisRowsJob& job) {
+void make_axis_rows(const AxisRowsJob& job) {
   const hn::ScalableTag<std::uint64_t> du;
   for (std::int64_t pair = 0; pair < job.rows.lane_stride;
        pair += static_cast<std::int64_t>(hn::MaxLanes(du))) {
@@ -237,24 +224,18 @@ HWY_INLINE void make_axis_rows(const AxisRowsJob& job) {
   }
 }
 
-void make_axis_rows_f32(const AxisRowsJob& job) { make_axis_rows<float>(job); }
-void make_axis_rows_f64(const AxisRowsJob& job) { make_axis_rows<double>(job); }
-
 // Evaluates each phase, without anchor and step.
 template <class Real>
-HWY_INLINE void make_phase_row(const PhaseRowJob& job) {
+void make_phase_row(const PhaseRowJob& job) {
   const hn::ScalableTag<double> d;
   const hn::RebindToUnsigned<decltype(d)> du;
   const auto factor = hn::Set(d, job.attention_factor);
   for (std::int64_t lane = 0; lane < job.lanes; lane += static_cast<std::int64_t>(hn::Lanes(d))) {
     const auto angle = cos_sin(du, hn::LoadU(du, job.phases + lane));
-    store_row(d, hn::Mul(angle.cos, factor), static_cast<Real*>(job.cos) + lane);
-    store_row(d, hn::Mul(angle.sin, factor), static_cast<Real*>(job.sin) + lane);
+    store_rounded(d, hn::Mul(angle.cos, factor), static_cast<Real*>(job.cos) + lane);
+    store_rounded(d, hn::Mul(angle.sin, factor), static_cast<Real*>(job.sin) + lane);
   }
 }
-
-void make_phase_row_f32(const PhaseRowJob& job) { make_phase_row<float>(job); }
-void make_phase_row_f64(const PhaseRowJob& job) { make_phase_row<double>(job); }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace rotary::kernels

@@ -124,24 +124,19 @@ HWY_NOINLINE void score_panel(const TileOfRows& tile, std::int64_t place, bool i
 template <std::size_t Rows, std::size_t Vectors>
 HWY_NOINLINE void add_values(const TileOfRows& tile, std::int64_t feature, KeyRange keys) {
   const hn::ScalableTag<float> d;
-  constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
-  constexpr auto width = static_cast<std::int64_t>(Vectors) * lanes;
+  constexpr std::int64_t width = lanes_of(Vectors);
   float* const out = tile.sums_of_values + feature;
   hn::Vec<decltype(d)> sum[Rows][Vectors];
   HWY_UNROLL(12)
   for (std::size_t r = 0; r < Rows; ++r) {
     const float* const from = out + static_cast<std::int64_t>(r) * tile.features;
-    for (std::size_t v = 0; v < Vectors; ++v) {
-      sum[r][v] = hn::Load(d, from + static_cast<std::int64_t>(v) * lanes);
-    }
+    for (std::size_t v = 0; v < Vectors; ++v) sum[r][v] = hn::Load(d, from + lanes_of(v));
   }
   const float* value = tile.values + feature * keys_of_tile + keys.begin * width;
   const float* weight = tile.scores + keys.begin;
   for (std::int64_t j = keys.begin; j < keys.end; ++j) {
     hn::Vec<decltype(d)> of_key[Vectors];
-    for (std::size_t v = 0; v < Vectors; ++v) {
-      of_key[v] = hn::Load(d, value + static_cast<std::int64_t>(v) * lanes);
-    }
+    for (std::size_t v = 0; v < Vectors; ++v) of_key[v] = hn::Load(d, value + lanes_of(v));
     HWY_UNROLL(12)
     for (std::size_t r = 0; r < Rows; ++r) {
       auto factor = hn::Set(d, weight[static_cast<std::int64_t>(r) * keys_of_tile]);
@@ -156,9 +151,7 @@ HWY_NOINLINE void add_values(const TileOfRows& tile, std::int64_t feature, KeyRa
   HWY_UNROLL(12)
   for (std::size_t r = 0; r < Rows; ++r) {
     float* const to = out + static_cast<std::int64_t>(r) * tile.features;
-    for (std::size_t v = 0; v < Vectors; ++v) {
-      hn::Store(sum[r][v], d, to + static_cast<std::int64_t>(v) * lanes);
-    }
+    for (std::size_t v = 0; v < Vectors; ++v) hn::Store(sum[r][v], d, to + lanes_of(v));
   }
 }
 

@@ -88,13 +88,6 @@ HWY_INLINE void load_head(const void* head, std::int64_t features, const HeadRot
   turn_loaded(rotation, at, to);
 }
 
-// Multiplies `count` numbers. count: a multiple of the vector's length.
-HWY_INLINE void multiply(float* numbers, std::int64_t count, float by) {
-  const hn::ScalableTag<float> d;
-  for (std::int64_t f = 0; f < count; f += vector_lanes)
-    hn::Store(hn::Mul(hn::Load(d, numbers + f), hn::Set(d, by)), d, numbers + f);
-}
-
 #if HWY_TARGET != HWY_SCALAR
 
 // Loads blocks of four elements that lie `stride` apart.
@@ -235,15 +228,11 @@ HWY_INLINE void pack_groups(const QueriesJob& job) {
 
 template <class T>
 void load_queries(const QueriesJob& job) {
-  const hn::ScalableTag<float> d;
   const std::int64_t stride = padded_features(job.head_dim);
   for (std::int64_t row = 0; row < job.rows; ++row) {
     float* const query = job.loaded + row * stride;
     load_head<T>(job.heads[row], job.head_dim, job.rotation, row, query);
-    const auto scale = hn::Set(d, job.scales[row]);
-    for (std::int64_t f = 0; f < stride; f += vector_lanes) {
-      hn::Store(hn::Mul(hn::Load(d, query + f), scale), d, query + f);
-    }
+    multiply(query, stride, job.scales[row]);
   }
   if (job.packed != nullptr) pack_groups(job);
 }

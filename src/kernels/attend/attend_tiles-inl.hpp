@@ -42,6 +42,14 @@ inline constexpr std::int64_t group_stride = rounded_up(group_rows, 4);
 static_assert(keys_of_panel % (2 * vector_lanes) == 0);
 static_assert(lane_multiple % vector_lanes == 0);
 
+// Multiplies the whole vectors that hold the first `count` numbers.
+HWY_INLINE void multiply(float* numbers, std::int64_t count, float by) {
+  const hn::ScalableTag<float> d;
+  const auto factor = hn::Set(d, by);
+  for (std::int64_t i = 0; i < count; i += vector_lanes)
+    hn::Store(hn::Mul(hn::Load(d, numbers + i), factor), d, numbers + i);
+}
+
 // Keys [begin, end) counted from the first key of a tile; empty if end <= begin.
 struct KeyRange {
   std::int64_t begin;

@@ -43,9 +43,7 @@ HWY_NOINLINE void score_vectors(const DistanceScoresJob& job, std::int64_t row,
   }
   for (std::int64_t f = job.head_dim; f > 0; --f) {
     hn::Vec<decltype(d)> numbers[Vectors];
-    for (std::size_t v = 0; v < Vectors; ++v) {
-      numbers[v] = hn::Load(d, vector + static_cast<std::int64_t>(v) * vector_lanes);
-    }
+    for (std::size_t v = 0; v < Vectors; ++v) numbers[v] = hn::Load(d, vector + lanes_of(v));
     HWY_UNROLL(12)
     for (std::size_t r = 0; r < Rows; ++r) {
       auto query = hn::Set(d, q[r]);
@@ -60,10 +58,8 @@ HWY_NOINLINE void score_vectors(const DistanceScoresJob& job, std::int64_t row,
   float* const scores = job.scores + row * stride + keys_of_panel + first;
   HWY_UNROLL(12)
   for (std::size_t r = 0; r < Rows; ++r) {
-    for (std::size_t v = 0; v < Vectors; ++v) {
-      const auto at = static_cast<std::int64_t>(r) * stride;
-      hn::Store(sum[r][v], d, scores + at + static_cast<std::int64_t>(v) * vector_lanes);
-    }
+    float* const to = scores + static_cast<std::int64_t>(r) * stride;
+    for (std::size_t v = 0; v < Vectors; ++v) hn::Store(sum[r][v], d, to + lanes_of(v));
   }
 }
 

@@ -109,14 +109,6 @@ HWY_INLINE StateRow state_row(const SoftmaxState& state, std::int64_t row, std::
           .places = state.places};
 }
 
-HWY_INLINE void scale_sums(const StateRow& row, float factor) {
-  const hn::ScalableTag<float> d;
-  const auto factors = hn::Set(d, factor);
-  for (std::int64_t f = 0; f < row.features; f += static_cast<std::int64_t>(hn::MaxLanes(d))) {
-    hn::Store(hn::Mul(hn::Load(d, row.sums_of_values + f), factors), d, row.sums_of_values + f);
-  }
-}
-
 HWY_INLINE float exp2_of(float x) {
   const hn::CappedTag<float, 1> d;
   return hn::GetLane(exp2(d, hn::Set(d, x)));
@@ -138,7 +130,7 @@ HWY_INLINE Raised raise_max(const StateRow& row, float tile_max) {
   const float base = base_of(max);
   if (max == before) return {.base = base, .factor = 1};
   const float factor = exp2_of(before - base);
-  scale_sums(row, factor);
+  multiply(row.sums_of_values, row.features, factor);
   *row.sum *= factor;
   *row.max = max;
   return {.base = base, .factor = factor};
@@ -146,13 +138,8 @@ HWY_INLINE Raised raise_max(const StateRow& row, float tile_max) {
 
 // Rescales the sums of weights at places before `end`. Later places are still 0.
 HWY_INLINE void scale_weights(const StateRow& row, std::int64_t end, float factor) {
-  const hn::ScalableTag<float> d;
-  const auto factors = hn::Set(d, factor);
   const std::int64_t last = std::clamp<std::int64_t>(end, 0, row.places + lane_multiple);
-  for (std::int64_t place = -lane_multiple; place < last; place += vector_lanes) {
-    float* const sums = row.weights + place;
-    hn::Store(hn::Mul(hn::Load(d, sums), factors), d, sums);
-  }
+  multiply(row.weights - lane_multiple, lane_multiple + last, factor);
 }
 
 // Adds the weights of whole panels at their places. Weights beyond the ends go to the margins, lane
