@@ -83,8 +83,8 @@ nb::tuple grid(std::int64_t frames, std::int64_t rows, std::int64_t columns, std
       take(grid_positions({.frames = frames, .rows = rows, .columns = columns}, merge)));
 }
 
-std::vector<std::string> convention_names() {
-  std::vector<std::string> names;
+std::vector<std::string_view> convention_names() {
+  std::vector<std::string_view> names;
   for (const auto& each : m_rope_conventions()) names.emplace_back(each.name);
   return names;
 }

@@ -135,9 +135,8 @@ void bind_bias(nb::module_& module) {
              return take(bias_at(self.value, {.head = head, .query = query, .key = key}));
            });
   module.def("bias_names", [] {
-    std::vector<std::string> names;
-    for (const auto name : relative_bias_names()) names.emplace_back(name);
-    return names;
+    const auto names = relative_bias_names();
+    return std::vector(names.begin(), names.end());
   });
 }
 

@@ -11,9 +11,9 @@
 
 namespace rotary::python {
 
-template <class T>
-[[nodiscard]] nb::object or_none(const std::optional<T>& value) {
-  return value ? nb::cast(*value) : nb::none();
+template <class Enum>
+[[nodiscard]] nb::object name_or_none(const std::optional<Enum>& value) {
+  return value ? nb::cast(to_string(*value)) : nb::none();
 }
 
 // Each item: (field, one, other, effect).

@@ -33,9 +33,6 @@ nb::dict facts_of(const Frequencies& frequencies) {
   facts["last_context"] = frequencies.contexts.last;
   facts["axes"] = frequencies.axes.count;
   facts["axis_of_pair"] = frequencies.axes.of_pair;
-  facts["numerics"] = to_string(frequencies.numerics);
-  facts["rounding"] = to_string(frequencies.rounding);
-  facts["xpos"] = frequencies.xpos.has_value();
   return facts;
 }
 

@@ -36,8 +36,8 @@ nb::dict facts_of(const Explanation& explanation) {
   facts["residual"] = explanation.residual;
   facts["bit_equal"] = explanation.bit_equal;
   facts["arithmetic"] = to_string(explanation.arithmetic);
-  facts["separating_position"] = or_none(explanation.separating_position);
-  facts["separating_grid"] = or_none(explanation.separating_grid);
+  facts["separating_position"] = explanation.separating_position;
+  facts["separating_grid"] = explanation.separating_grid;
   facts["spec"] = explanation.spec ? nb::cast(take(to_json(*explanation.spec))) : nb::none();
   return facts;
 }
@@ -74,7 +74,7 @@ nb::dict facts_of(const Identification& found) {
   facts["tied"] = found.tied;
   facts["structure"] = facts_of(found.structure);
   facts["turns_per_token"] = found.turns_per_token;
-  facts["first_position"] = or_none(found.first_position);
+  facts["first_position"] = found.first_position;
   facts["positions"] = facts_of(found.positions);
   facts["checked_tokens"] = found.checked_tokens;
   facts["dtype"] = to_string(found.dtype);

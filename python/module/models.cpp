@@ -32,11 +32,11 @@ nb::list facts_of(const std::vector<ValueSource>& sources) {
 
 nb::dict facts_of(const ModelRotary& rotary) {
   nb::dict facts;
-  facts["layer_type"] = or_none(rotary.layer_type);
+  facts["layer_type"] = rotary.layer_type;
   facts["spec"] = take(to_json(rotary.spec));
   facts["softmax_factor"] = rotary.softmax_factor;
   facts["nope_head_dim"] = rotary.nope_head_dim;
-  facts["trained_context_tokens"] = or_none(rotary.trained_context_tokens);
+  facts["trained_context_tokens"] = rotary.trained_context_tokens;
   facts["sources"] = facts_of(rotary.sources);
   return facts;
 }
@@ -65,9 +65,8 @@ nb::object facts_of(const std::optional<GgufModel>& gguf) {
   if (!gguf) return nb::none();
   nb::dict facts;
   facts["rope_type"] = gguf->rope_type;
-  facts["rows"] = gguf->rows ? nb::cast(to_string(*gguf->rows)) : nb::none();
-  facts["checkpoint_pairing"] =
-      gguf->checkpoint_pairing ? nb::cast(to_string(*gguf->checkpoint_pairing)) : nb::none();
+  facts["rows"] = name_or_none(gguf->rows);
+  facts["checkpoint_pairing"] = name_or_none(gguf->checkpoint_pairing);
   facts["unstated"] = gguf->unstated;
   return facts;
 }
@@ -88,9 +87,8 @@ nb::dict facts_of(const ModelSpec& model) {
   facts["rotary"] = rotary;
   facts["layers"] = layers;
   facts["warnings"] = model.warnings;
-  facts["softcap"] = or_none(model.softcap);
-  facts["relative_bias"] =
-      model.relative_bias ? nb::cast(to_string(*model.relative_bias)) : nb::none();
+  facts["softcap"] = model.softcap;
+  facts["relative_bias"] = name_or_none(model.relative_bias);
   facts["sources"] = facts_of(model.sources);
   facts["gguf"] = facts_of(model.gguf);
   return facts;
@@ -147,13 +145,13 @@ nb::tuple resolve_as(std::string_view config, std::string_view dialect, const nb
 
 nb::dict facts_of(const RowsDifference& rows) {
   nb::dict facts;
-  facts["first_position"] = or_none(rows.first_position);
+  facts["first_position"] = rows.first_position;
   facts["at_first"] = rows.at_first;
   facts["pairs"] = rows.pairs;
   facts["same_features"] = rows.same_features;
   facts["largest_angle_error"] = rows.largest_angle_error;
   facts["largest_angle_pair"] = rows.largest_angle_pair;
-  facts["largest_score_change"] = or_none(rows.largest_score_change);
+  facts["largest_score_change"] = rows.largest_score_change;
   facts["least_correlation"] = rows.least_correlation;
   facts["least_correlation_distance"] = rows.least_correlation_distance;
   return facts;
@@ -166,7 +164,7 @@ nb::dict facts_of(const RotaryDifference& rotary) {
   facts["layers"] = rotary.layers;
   facts["fields"] = field_facts(rotary.fields);
   facts["rows"] = facts_of(rotary.rows);
-  facts["not_comparable"] = or_none(rotary.not_comparable);
+  facts["not_comparable"] = rotary.not_comparable;
   facts["differs"] = rotary.differs();
   return facts;
 }

@@ -132,8 +132,8 @@ nb::dict facts_of(const Rotations& rotations) {
   facts["rows"] = rotations.row_dtype() == RowDType::f64 ? "f64" : "f32";
   facts["numerics"] = to_string(rotations.numerics());
   facts["rounding"] = to_string(rotations.rounding());
-  facts["role"] = rotations.role() ? nb::cast(to_string(*rotations.role())) : nb::none();
-  facts["dtype"] = rotations.tensors() ? nb::cast(to_string(*rotations.tensors())) : nb::none();
+  facts["role"] = name_or_none(rotations.role());
+  facts["dtype"] = name_or_none(rotations.tensors());
   return facts;
 }
 

@@ -14,7 +14,7 @@ import sys
 import numpy as np
 
 from rotary._checks import shown, whole
-from rotary._errors import Error
+from rotary._errors import invalid
 
 DIRECTIONS = {"forward": 1, "inverse": 2, "transpose": 3}
 _F16, _F32, _F64 = (np.dtype(name) for name in ("f2", "f4", "f8"))
@@ -157,8 +157,7 @@ def named_dtype(dtype) -> str:
         dtype = np.dtype(dtype)
     name = None if isinstance(dtype, int) else _name_of(str(dtype))
     if name is None:
-        raise Error("invalid_argument",
-                    f"dtype must be one of f32, bf16, f16, f64, got {shown(dtype)}")
+        raise invalid(f"dtype must be one of f32, bf16, f16, f64, got {shown(dtype)}")
     return name
 
 
@@ -181,7 +180,7 @@ def numpy_dtype(dtype) -> np.dtype:
 
 def check_extents(shape: tuple[int, ...], what: str) -> None:
     if min(shape, default=0) < 0 or math.prod(shape) >= 2**48:
-        raise Error("invalid_argument", f"{what} must be extents that memory has, got {shape}")
+        raise invalid(f"{what} must be extents that memory has, got {shape}")
 
 
 def numbers(x, what: str) -> np.ndarray:
@@ -206,15 +205,15 @@ def positions_array(positions, what: str) -> np.ndarray:
     if is_torch(positions):
         positions = positions.detach().cpu()
         if positions.dtype in (sys.modules["torch"].bfloat16,):
-            raise Error("invalid_argument", _NARROW.format(what, positions.dtype))
+            raise invalid(_NARROW.format(what, positions.dtype))
         positions = positions.resolve_neg().numpy()
     array = any_array(positions, what)
     if array.ndim == 0:
-        raise Error("invalid_argument", f"{what} must be a range or an array with one for each "
-                    f"token, got {shown(positions)}; range(n) has those of n tokens from 0 on")
+        raise invalid(f"{what} must be a range or an array with one for each "
+                      f"token, got {shown(positions)}; range(n) has those of n tokens from 0 on")
     kind = array.dtype.kind
     if array.dtype.name in ("bfloat16", "float16"):
-        raise Error("invalid_argument", _NARROW.format(what, array.dtype))
+        raise invalid(_NARROW.format(what, array.dtype))
     if array.dtype in (np.int32, np.int64, np.float64) and array.dtype.isnative:
         return array
     if kind == "i" or (kind == "u" and (array.dtype.itemsize < 8 or not array.size
@@ -224,8 +223,7 @@ def positions_array(positions, what: str) -> np.ndarray:
         return array.astype(np.float64)
     if not array.size:
         return array.astype(np.int64)
-    raise Error("invalid_argument",
-                f"{what} must be whole numbers below 2^63, or floats, got {array.dtype}")
+    raise invalid(f"{what} must be whole numbers below 2^63, or floats, got {array.dtype}")
 
 
 _NARROW = "{} must be integers, float32 or float64, got {}: too narrow to tell positions apart"

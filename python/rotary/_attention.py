@@ -13,7 +13,7 @@ from rotary import _arrays, _core, _html
 from rotary._checks import checked, plain
 from rotary._arrays import to_read
 from rotary._caches import QuantizedHeads, cached
-from rotary._errors import Error
+from rotary._errors import invalid
 from rotary._parameters import Parameters
 from rotary._specs import Frequencies, Rotations
 
@@ -118,7 +118,7 @@ def attend(q: Any, k: Any, v: Any, *, scale: float, layout: str, causal: bool,
     For inference: raises TypeError for a tensor that requires a gradient.
     """
     if isinstance(k, QuantizedHeads) != isinstance(v, QuantizedHeads):
-        raise Error("invalid_argument", "k and v must both be QuantizedHeads, or neither")
+        raise invalid("k and v must both be QuantizedHeads, or neither")
     sources = [to_read(q, "q"), cached(k, "k", to_read), cached(v, "v", to_read)]
     if out is None:
         out = _empty_result(q, v, layout)
@@ -142,17 +142,16 @@ def attend(q: Any, k: Any, v: Any, *, scale: float, layout: str, causal: bool,
 def _table(blocks: Any) -> np.ndarray:
     array = _arrays.any_array(blocks.cpu() if _arrays.is_torch(blocks) else blocks, "block_table")
     if array.ndim != 2 or array.dtype.kind not in "iu":
-        raise Error("invalid_argument", "block_table must be integers [sequences, blocks], got "
-                    f"{array.dtype} with {array.ndim} axes")
+        raise invalid("block_table must be integers [sequences, blocks], got "
+                      f"{array.dtype} with {array.ndim} axes")
     if array.size and not 0 <= array.min() <= array.max() < 2**31:
-        raise Error("invalid_argument", "block_table must have numbers of blocks, 0 to 2^31 - 1")
+        raise invalid("block_table must have numbers of blocks, 0 to 2^31 - 1")
     return np.ascontiguousarray(array, np.int32)
 
 
 def _sizes(x: Any, layout: str, letters: str) -> tuple[int, ...]:
     if len(layout) != x.ndim:
-        raise Error("invalid_argument", f"layout must name each of {x.ndim} axes once, got "
-                    f"'{layout}'")
+        raise invalid(f"layout must name each of {x.ndim} axes once, got '{layout}'")
     return tuple(x.shape[layout.index(a)] if a in layout else 1 for a in letters)
 
 
@@ -171,6 +170,6 @@ def _empty_result(q: Any, v: Any, layout: str) -> Any:
 def _mask(mask: Any) -> Any:
     array = _arrays.any_array(mask.detach().cpu() if _arrays.is_torch(mask) else mask, "mask")
     if array.ndim > 4:
-        raise Error("invalid_argument", f"mask must have at most 4 axes, got {array.ndim}")
+        raise invalid(f"mask must have at most 4 axes, got {array.ndim}")
     array = array.reshape((1,) * (4 - array.ndim) + array.shape)
     return array if array.dtype == bool else _arrays.numpy_operand(array, "mask")

@@ -12,7 +12,7 @@ import numpy as np
 
 from rotary import _core
 from rotary._checks import checked
-from rotary._errors import Error
+from rotary._errors import invalid
 
 
 @checked
@@ -107,8 +107,8 @@ def m_rope_positions(groups: Iterable[TextTokenRun | ImagePatches | VideoPatches
     """
     unknown = sorted(set(changes) - {"merge", "temporal_merge", "ids_per_second", "ids_per_chunk"})
     if unknown:
-        raise Error("invalid_argument", "changes must be merge, temporal_merge, ids_per_second or "
-                    f"ids_per_chunk, got {', '.join(unknown)}")
+        raise invalid("changes must be merge, temporal_merge, ids_per_second or "
+                      f"ids_per_chunk, got {', '.join(unknown)}")
     made, ends, delta = _core.m_rope_ids([_parts(group) for group in groups], convention, changes)
     dtype = np.float64 if isinstance(delta, float) else np.int64
     return MRopePositions(_array(made, dtype), tuple(ends), delta)

@@ -11,7 +11,7 @@ import numpy as np
 from rotary import _arrays, _core
 from rotary._arrays import to_read, to_write
 from rotary._checks import checked, chosen, whole
-from rotary._errors import Error
+from rotary._errors import invalid
 from rotary._specs import Frequencies, Rotations
 
 _OVER = {"each_head": 1, "all_heads": 2}
@@ -65,8 +65,8 @@ class QuantizedHeads:
         """The numbers as float32."""
         cached(self, "self", to_read)
         if tuple(self.scales.shape) != _without_features(tuple(self.elements.shape), layout):
-            raise Error("invalid_argument", "scales must have the axes of elements but the "
-                        f"features, got {list(self.scales.shape)}")
+            raise invalid("scales must have the axes of elements but the "
+                          f"features, got {list(self.scales.shape)}")
         scales = self.scales[..., None]
         axis = layout.index("d")
         order = list(range(axis)) + [scales.ndim - 1] + list(range(axis, scales.ndim - 1))
@@ -77,8 +77,8 @@ class QuantizedHeads:
 
 def _without_features(shape: tuple[int, ...], layout: str) -> tuple[int, ...]:
     if len(layout) != len(shape) or "d" not in layout:
-        raise Error("invalid_argument", f"layout must name each of {len(shape)} axes once, "
-                    f"the features by 'd', got '{layout}'")
+        raise invalid(f"layout must name each of {len(shape)} axes once, "
+                      f"the features by 'd', got '{layout}'")
     return tuple(n for n, axis in zip(shape, layout) if axis != "d")
 
 
@@ -108,10 +108,9 @@ def append(k_cache: Any, k: Any, *, slots: Any, layout: str, rotations: Rotation
     Raises rotary.Error before anything is written.
     """
     if (v is None) != (v_cache is None):
-        raise Error("invalid_argument", "v and v_cache must both be given, or neither")
+        raise invalid("v and v_cache must both be given, or neither")
     if len({isinstance(x, QuantizedHeads) for x in (k_cache, v_cache) if x is not None}) > 1:
-        raise Error("invalid_argument", "k_cache and v_cache must both be QuantizedHeads, or "
-                    "neither")
+        raise invalid("k_cache and v_cache must both be QuantizedHeads, or neither")
     caches = tuple(None if x is None else cached(x, what, to_write)
                    for x, what in ((k_cache, "k_cache"), (v_cache, "v_cache")))
     heads = (to_read(k, "k"), None if v is None else to_read(v, "v"))

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from rotary._errors import Error
+from rotary._errors import invalid
 
 _NO_NUMBERS = (bool, np.bool_, str, bytes, np.complexfloating)
 
@@ -48,8 +48,7 @@ def whole(value: Any, name: str) -> int:
         except TypeError:
             raise _refusal(name, "a whole number", value) from None
     if not -2**63 <= value < 2**63:
-        raise Error("invalid_argument",
-                    f"{name} must be from -2^63 to 2^63 - 1, got {shown(value)}")
+        raise invalid(f"{name} must be from -2^63 to 2^63 - 1, got {shown(value)}")
     return value
 
 
@@ -63,8 +62,7 @@ def _real(value: Any, name: str) -> float:
     except (TypeError, ValueError):
         raise _refusal(name, "a number", value) from None
     except OverflowError:
-        raise Error("invalid_argument",
-                    f"{name} must be in float64's range, got {shown(value)}") from None
+        raise invalid(f"{name} must be in float64's range, got {shown(value)}") from None
 
 
 def truth(value: Any, name: str) -> bool:
@@ -79,8 +77,8 @@ def text(value: Any, name: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise Error("invalid_argument",
-                    f"{name} must be text that UTF-8 can encode, got {ascii(value[:40])}") from None
+        raise invalid(f"{name} must be text that UTF-8 can encode, got "
+                      f"{ascii(value[:40])}") from None
     return value
 
 
@@ -89,8 +87,8 @@ def chosen(table: Mapping[str, Any], key: Any, name: str) -> Any:
     try:
         return table[key]
     except (KeyError, TypeError):
-        raise Error("invalid_argument", f"{name} must be one of {', '.join(map(str, table))}, got "
-                    f"{shown(key)}") from None
+        raise invalid(f"{name} must be one of {', '.join(map(str, table))}, got "
+                      f"{shown(key)}") from None
 
 
 def _anything(value: Any, name: str) -> Any:
@@ -203,9 +201,9 @@ def plain(value: Any, name: str) -> Any:
     if isinstance(value, enum.Enum):
         return value.value
     if isinstance(value, float) and not math.isfinite(value):
-        raise Error("invalid_argument", f"{name} must be finite, got {value}")
+        raise invalid(f"{name} must be finite, got {value}")
     if isinstance(value, int) and value.bit_length() > 64:
-        raise Error("invalid_argument", f"{name} must fit in 64 bits, got {shown(value)}")
+        raise invalid(f"{name} must fit in 64 bits, got {shown(value)}")
     if value is None or isinstance(value, (bool, int, float)):
         return value
     if not isinstance(value, str):

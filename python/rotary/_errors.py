@@ -28,6 +28,10 @@ class Error(ValueError):
         return type(self), (self.status, self.message)
 
 
+def invalid(message: str) -> Error:
+    return Error("invalid_argument", message)
+
+
 def _key_of(message: str) -> str | None:
     match = _KEY.match(message)
     if match is None:

@@ -12,7 +12,7 @@ import numpy as np
 from rotary import _arrays, _core, _html
 from rotary._differences import FieldDifference, _fields
 from rotary._checks import checked
-from rotary._errors import Error
+from rotary._errors import invalid
 from rotary._models import model_of
 from rotary._specs import RotarySpec
 
@@ -224,8 +224,7 @@ def identify(before: Any, after: Any, *, layout: str, config: Any = None, positi
         options["positions"] = _arrays.token_numbers(positions, "positions")
     if rotated_before:
         if config is None or positions is None:
-            raise Error("invalid_argument", "rotated_before needs config and positions: they say "
-                        "what to undo")
+            raise invalid("rotated_before needs config and positions: they say what to undo")
         options["rotated_before"] = True
     operands = (_arrays.to_read(x.detach() if _arrays.is_torch(x) else x, what)
                 for x, what in ((before, "before"), (after, "after")))
@@ -246,8 +245,8 @@ def identify_tables(cos: Any, sin: Any, *, config: Any = None, positions: Any = 
     options = _options(config, layer, layer_type, context, causes)
     rows = [_arrays.numbers(x, what) for x, what in ((cos, "cos"), (sin, "sin"))]
     if rows[0].shape != rows[1].shape or rows[0].ndim not in (2, 3):
-        raise Error("invalid_argument", "cos and sin must have one shape, [tokens, pairs] or "
-                    f"[batch, tokens, pairs], got {rows[0].shape} and {rows[1].shape}")
+        raise invalid("cos and sin must have one shape, [tokens, pairs] or "
+                      f"[batch, tokens, pairs], got {rows[0].shape} and {rows[1].shape}")
     rows = [np.ascontiguousarray(x.reshape((-1,) + x.shape[-2:])[..., _once(rows)], np.float64)
             for x in rows]
     if positions is not None:
@@ -281,5 +280,5 @@ def identify_frequencies(inv_freq: Any, *, attention_factor: float = 1.0, config
     options = _options(config, layer, layer_type, context, causes)
     numbers = _arrays.numbers(inv_freq, "inv_freq")
     if numbers.ndim != 1:
-        raise Error("invalid_argument", f"inv_freq must have one axis, got {numbers.ndim}")
+        raise invalid(f"inv_freq must have one axis, got {numbers.ndim}")
     return _identification(_core.identify_frequencies(numbers.tolist(), attention_factor, options))

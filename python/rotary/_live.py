@@ -14,7 +14,7 @@ import numpy as np
 
 from rotary import _html
 from rotary._checks import checked
-from rotary._errors import Error
+from rotary._errors import Error, invalid
 from rotary._live_modules import (FREQUENCIES, ROTARY, Place, called, half_unit, numbers_of,
                                   places, spec_of_attributes, tables_of)
 from rotary._live_numbers import Expected, Fault, expected_of, judge_frequencies, judge_tables
@@ -271,7 +271,7 @@ def _config_text(config: Any) -> str:
     from rotary._models import _config_of
     text, _ = _config_of(config)
     if not isinstance(text, str):
-        raise Error("invalid_argument", f"config must be that of a PyTorch model, got {text}")
+        raise invalid(f"config must be that of a PyTorch model, got {text}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         resolve(text)

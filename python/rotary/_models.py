@@ -14,7 +14,7 @@ from typing import Any
 
 from rotary import _core, _html
 from rotary._checks import checked, chosen, json_text, plain, text as utf8_text
-from rotary._errors import Error, ModelWarning
+from rotary._errors import Error, ModelWarning, invalid
 from rotary._specs import Frequencies, RotarySpec
 
 _CARDS = pathlib.Path(__file__).parent / "models"
@@ -112,22 +112,21 @@ class Model:
     def rotary_of(self, layer: int | None = None, layer_type: str | None = None) -> ModelRotary:
         """The rotary embedding of a layer or layer type. Without either: the only one."""
         if not self.rotary:
-            raise Error("invalid_argument", f"no layer of this model ({self.model_type}) rotates")
+            raise invalid(f"no layer of this model ({self.model_type}) rotates")
         if layer is not None:
             if not -len(self.layers) <= layer < len(self.layers):
-                raise Error("invalid_argument",
-                            f"layer must be below {len(self.layers)}, got {layer}")
+                raise invalid(f"layer must be below {len(self.layers)}, got {layer}")
             found = self.layers[layer].rotary
             if found is None:
-                raise Error("invalid_argument", f"layer {layer} has encoding "
-                            f"{self.layers[layer].encoding}: it does not rotate")
+                raise invalid(f"layer {layer} has encoding "
+                              f"{self.layers[layer].encoding}: it does not rotate")
             return found
         if layer_type is not None:
             return chosen({each.layer_type: each for each in self.rotary}, layer_type,
                           "layer_type")
         if len(self.rotary) > 1:
-            raise Error("invalid_argument", "layer or layer_type must be given, since this model "
-                        f"has {len(self.rotary)}: {', '.join(map(str, self.layer_types))}")
+            raise invalid("layer or layer_type must be given, since this model "
+                          f"has {len(self.rotary)}: {', '.join(map(str, self.layer_types))}")
         return self.rotary[0]
 
     @checked
@@ -253,8 +252,7 @@ def _config_of(config: Any) -> tuple[str | pathlib.Path, str]:
     if path.is_dir():
         path = path / "config.json"
         if not path.exists():
-            raise Error("invalid_argument", "config must be a folder with a config.json, got "
-                        f"'{config}'")
+            raise invalid(f"config must be a folder with a config.json, got '{config}'")
     if path.exists():
         if _is_gguf(path):
             return path, str(path)
@@ -268,8 +266,8 @@ def _config_of(config: Any) -> tuple[str | pathlib.Path, str]:
         hint = f"; the nearest names: {', '.join(near)}" if near else ""
         if path.suffix in (".json", ".gguf") or len(path.parts) > 1:
             hint = f"; there is no file {path.absolute()}{hint}"
-        raise Error("invalid_argument", f"config must be a file or the name of a model card "
-                    f"(rotary.model_cards()), got '{config}'{hint}")
+        raise invalid(f"config must be a file or the name of a model card "
+                      f"(rotary.model_cards()), got '{config}'{hint}")
     return (_CARDS / f"{card}.json").read_text(encoding="utf-8"), f"the model card {card}"
 
 
@@ -310,8 +308,7 @@ def resolve(config: Any, *, pairing: str | None = None, context: int | None = No
                                 for key, value in overrides.items()]
     if isinstance(text, pathlib.Path):
         if read_as or pairing or part != "text":
-            raise Error("invalid_argument", "pairing, part and read_as are for configs, and "
-                        f"{text} is a GGUF file")
+            raise invalid(f"pairing, part and read_as are for configs, and {text} is a GGUF file")
         core = _core.Model.load(str(text), options)
     elif read_as is not None:
         core, *evidence = _core.Model.resolve_as(text, read_as, options)

@@ -10,7 +10,7 @@ import numpy as np
 
 from rotary import _arrays, _core
 from rotary._checks import checked, whole
-from rotary._errors import Error
+from rotary._errors import invalid
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +55,7 @@ def _numbers(x: Any, name: str) -> np.ndarray:
     is_array = hasattr(x, "__len__") or getattr(x, "ndim", 0) or _arrays.is_torch(x)
     found = np.asarray(_arrays.numbers(x, name) if is_array else whole(x, name), np.float64)
     if not np.all((np.abs(found) <= 2**40) & (found == np.round(found))):
-        raise Error("invalid_argument", f"{name} must hold whole numbers within 2^40")
+        raise invalid(f"{name} must hold whole numbers within 2^40")
     return np.asarray(found, np.int64, order="C")
 
 
@@ -66,8 +66,8 @@ def _array(made: bytes) -> np.ndarray:
 def _mask(attention_mask: Any) -> np.ndarray:
     mask = _numbers(attention_mask, "attention_mask")
     if mask.ndim != 2 or not mask.size:
-        raise Error("invalid_argument", "attention_mask must be [batch, tokens] and have a token, "
-                    f"got {list(mask.shape)}")
+        raise invalid("attention_mask must be [batch, tokens] and have a token, "
+                      f"got {list(mask.shape)}")
     return mask
 
 
@@ -76,7 +76,7 @@ def _lengths(cu_seqlens: Any, lengths: Any) -> np.ndarray:
                           else (cu_seqlens, "cu_seqlens", "[sequences + 1]"))
     numbers = _numbers(given, name)
     if numbers.ndim != 1:
-        raise Error("invalid_argument", f"{name} must be {shape}, got {list(numbers.shape)}")
+        raise invalid(f"{name} must be {shape}, got {list(numbers.shape)}")
     return numbers if cu_seqlens is None else _array(_core.sequence_lengths(numbers))
 
 
@@ -100,14 +100,13 @@ def positions_of(*, attention_mask: Any = None, cu_seqlens: Any = None, lengths:
                                       ("cu_seqlens", cu_seqlens), ("lengths", lengths))
              if value is not None]
     if len(given) != 1:
-        raise Error("invalid_argument", "one of attention_mask, cu_seqlens and lengths must be "
-                    f"given, got {', '.join(given) or 'none'}")
+        raise invalid("one of attention_mask, cu_seqlens and lengths must be "
+                      f"given, got {', '.join(given) or 'none'}")
     cached = _numbers(past, "past").reshape(-1)
     if attention_mask is None:
         return _array(_core.packed_positions(_lengths(cu_seqlens, lengths), cached))
     if cached.size != 1:
-        raise Error("invalid_argument", "past must be one number beside attention_mask, got "
-                    f"{cached.tolist()}")
+        raise invalid(f"past must be one number beside attention_mask, got {cached.tolist()}")
     mask = _mask(attention_mask)
     return _array(_core.padded_positions(mask, cached.item())).reshape(len(mask), -1)
 
@@ -129,8 +128,8 @@ def check_positions(ids: Any, *, attention_mask: Any = None, cu_seqlens: Any = N
     kind = dtype or str(getattr(ids, "dtype", "")).rpartition(".")[2]
     rows = _numbers(ids, "ids")
     if not 1 <= rows.ndim <= 3 or not rows.size:
-        raise Error("invalid_argument", "ids must be [tokens], [batch, tokens] or [axes, batch, "
-                    f"tokens], and have a token, got {list(rows.shape)}")
+        raise invalid("ids must be [tokens], [batch, tokens] or [axes, batch, "
+                      f"tokens], and have a token, got {list(rows.shape)}")
     has_bounds = lengths is not None or cu_seqlens is not None
     sentence, findings, judged = _core.check_positions(
         rows.reshape((1, 1, *rows.shape)[-3:]),

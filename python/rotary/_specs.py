@@ -14,7 +14,7 @@ import numpy as np
 
 from rotary import _arrays, _core, _html, _rotate
 from rotary._checks import checked, chosen, json_text, plain, text, truth
-from rotary._errors import Error
+from rotary._errors import invalid
 from rotary._parameters import Pairing, Parameters, Scaling
 
 Array = TypeVar("Array")  # of NumPy, torch, JAX or MLX
@@ -318,7 +318,7 @@ class Rotations:
             text(layout, "layout")
         if inplace is not False and (inplace is True or truth(inplace, "inplace")):
             if out is not None:
-                raise Error("invalid_argument", "out must be None where inplace is True")
+                raise invalid("out must be None where inplace is True")
             out = q if k is None else (q, k)
         if type(q) is np.ndarray and (k is None or type(k) is np.ndarray):
             return _rotate.rotate_numpy(self._core, q, k, layout, out, number)

@@ -15,7 +15,7 @@ from torch.autograd import forward_ad
 from rotary import _core, _cuda
 from rotary._arrays import DIRECTIONS, pair_of, torch_operand
 from rotary._checks import checked, chosen, shown
-from rotary._errors import Error
+from rotary._errors import Error, invalid
 
 _TYPES = (torch.Tensor, torch.nn.Parameter)
 _grads = torch.is_grad_enabled
@@ -61,8 +61,7 @@ def _check_writable(out, sources):
 def _check_layout(x: Tensor, layout: str) -> int:
     """Returns head_dim."""
     if len(layout) != x.ndim or "d" not in layout:
-        raise Error("invalid_argument", f"layout must name each of {x.ndim} axes of x once, with "
-                    f"d, got '{layout}'")
+        raise invalid(f"layout must name each of {x.ndim} axes of x once, with d, got '{layout}'")
     return x.shape[layout.index("d")]
 
 
@@ -135,13 +134,13 @@ def _(info, in_dims, x, cos, sin, pairing, layout, window, attention_factor, dir
 
 def _check_rows(cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor]:
     if torch.is_grad_enabled() and (cos.requires_grad or sin.requires_grad):
-        raise Error("invalid_argument", "cos and sin must not require a gradient, which this "
-                    "operator does not compute: detach() them")
+        raise invalid("cos and sin must not require a gradient, which this "
+                      "operator does not compute: detach() them")
     if cos.ndim == 2:
         cos, sin = cos[None], sin[None]
     if cos.ndim != 3 or cos.shape != sin.shape or cos.dtype != sin.dtype:
-        raise Error("invalid_argument", "cos and sin must be [tokens, pairs] or [batch, tokens, "
-                    f"pairs] of one dtype, got {list(cos.shape)} and {list(sin.shape)}")
+        raise invalid("cos and sin must be [tokens, pairs] or [batch, tokens, "
+                      f"pairs] of one dtype, got {list(cos.shape)} and {list(sin.shape)}")
     return cos, sin
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from rotary._axis_positions import (ImagePatches, TextTokenRun, VideoPatches, m_rope_conventions,
                                     m_rope_positions)
 from rotary._checks import checked
-from rotary._errors import Error
+from rotary._errors import Error, invalid
 from rotary._position_ids import PositionFinding, check_positions
 
 _ROTARY = re.compile(r"Rotary|Rope|RoPE")
@@ -232,7 +232,7 @@ def _groups(kind: int, tokens: int, grids: dict[int, list], merge: int, seconds:
     groups = []
     while tokens > 0:
         if not grids.get(kind):
-            raise Error("invalid_argument", "more tokens of images than their grids have")
+            raise invalid("more tokens of images than their grids have")
         frames, rows, columns = grids[kind].pop(0)
         each = rows * columns // merge**2
         if kind == 1:

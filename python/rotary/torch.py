@@ -19,7 +19,7 @@ from torch import Tensor
 from rotary import _arrays, _cuda
 from rotary._attention import Bias
 from rotary._checks import checked
-from rotary._errors import Error
+from rotary._errors import Error, invalid
 from rotary._models import model_of
 from rotary._specs import Frequencies, RotarySpec
 from rotary._torch_operator import checked_call, rotate, rotate_by
@@ -94,10 +94,9 @@ def tables(spec: RotarySpec | Frequencies, positions: Tensor, *, context: int | 
         context = spec.context
         spec = spec.spec
     if context is not None and context < 1:
-        raise Error("invalid_argument", f"context must be at least 1, got {context}")
+        raise invalid(f"context must be at least 1, got {context}")
     if dtype not in (torch.float32, torch.float64):
-        raise Error("invalid_argument", "dtype must be torch.float32 or torch.float64, got "
-                    f"{dtype}")
+        raise invalid(f"dtype must be torch.float32 or torch.float64, got {dtype}")
     if spec.numerics != "exact" or spec.xpos is not None:
         raise Error("unsupported", "tables are of numerics exact, without xpos: use "
                     "Frequencies.tables")

@@ -25,7 +25,7 @@ import torch
 
 from rotary import torch as operators
 from rotary._checks import shown
-from rotary._errors import Error
+from rotary._errors import Error, invalid
 from rotary._models import Model, ModelRotary, resolve
 from rotary._specs import RotarySpec
 
@@ -248,8 +248,8 @@ def patch(target: Any) -> _Undo:
         raise TypeError(f"target must be a model or a class of rotary modules, got {shown(target)}")
     found, skipped = _rotary_modules(target)
     if not found:
-        raise Error("invalid_argument", f"target must have a rotary module with a config, got "
-                    f"{type(target).__name__} with none" + (f" but {skipped}" if skipped else ""))
+        raise invalid(f"target must have a rotary module with a config, got "
+                      f"{type(target).__name__} with none" + (f" but {skipped}" if skipped else ""))
     exact = [_ExactTables(module, module.forward, known) for module, known in found]
     for tables in exact:
         tables.learn()
