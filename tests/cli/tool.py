@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the real binary in a scratch folder, and has small configs for it."""
 
+import itertools
 import json
 import os
 import pathlib
@@ -55,13 +56,14 @@ del TWO_TYPES["rope_theta"]
 
 
 def spoilt(array):
-    """Yields (index, value, copy) for each element. The copy has NaN, infinity or -infinity there,
-    in turn and each at least once."""
-    for count in range(max(array.size, 3)):
-        index = np.unravel_index(count % array.size, array.shape)
+    """Yields (index, value, copy) for elements at the beginning, middle and end of each axis. The
+    copy has NaN, infinity or -infinity there, in turn and each at least once."""
+    places = list(itertools.product(*(sorted({0, size // 2, size - 1}) for size in array.shape)))
+    for count in range(max(len(places), 3)):
+        index = places[count % len(places)]
         copy = array.copy()
         copy[index] = value = (np.nan, np.inf, -np.inf)[count % 3]
-        yield [int(i) for i in index], value, copy
+        yield list(index), value, copy
 
 
 def bf16(x):
