@@ -48,6 +48,10 @@ class ReportPageTest(PageTest, ToolTest):
                           deviceScaleFactor=1, mobile=False)
         self.browser.settle()
 
+    def texts(self, selector):
+        return self.browser.evaluate(f"[...document.querySelectorAll(`{selector}`)]"
+                                     ".map((each) => each.textContent)")
+
     def set_input(self, name, value):
         self.browser.evaluate(
             f"""(() => {{
@@ -81,21 +85,19 @@ class ReportPageTest(PageTest, ToolTest):
 
     def test_the_status_counts_pairs_within_the_context(self):
         self.open("llama-3.1-8b")
-        words = "document.querySelector('#context-charts .status').textContent"
         self.assertIn("39 of 64 pairs complete a turn within 131,072 tokens",
-                      self.browser.evaluate(words))
+                      self.texts("#context-charts .status")[0])
         stops = self.browser.evaluate("report.stops")
         self.set_input("context", stops.index(524288))
         self.assertIn("That is 4 times the context that it states, 131,072 tokens",
-                      self.browser.evaluate(words))
+                      self.texts("#context-charts .status")[0])
 
     def test_a_vision_tower_has_maps_of_its_pairs(self):
         self.open("qwen2-vl-2b", "--part", "vision")
         self.assertEqual(list(self.browser.evaluate(SHOWN)), ["axes", "accuracy"])
-        self.assertEqual(self.browser.evaluate(
-            "[...document.querySelectorAll('.maps figcaption')].map((each) => each.textContent)"),
-            ["pair 0: rows, a turn in 6.28 patches", "pair 23: columns, a turn in 25 patches",
-             "all 20 pairs of the rows", "all 40 pairs"])
+        self.assertEqual(self.texts(".maps figcaption"), [
+            "pair 0: rows, a turn in 6.28 patches", "pair 23: columns, a turn in 25 patches",
+            "all 20 pairs of the rows", "all 40 pairs"])
         # In the query's column: the query itself, and the patch whose score is nearest to -1.
         colours = self.browser.evaluate(
             "[...document.querySelector('.maps canvas').getContext('2d')"
@@ -104,17 +106,15 @@ class ReportPageTest(PageTest, ToolTest):
         self.assertLess(max(colours[4 * 7:4 * 7 + 2]), 75)
         self.browser.evaluate("document.querySelector('.maps details').open = true")
         self.browser.settle()
-        self.assertEqual(self.browser.evaluate(
-            "document.querySelectorAll('.maps details[open] tbody tr').length"), 21)
+        self.assertEqual(len(self.texts(".maps details[open] tbody tr")), 21)
 
     def test_maps_follow_the_shown_encodings(self):
         self.open("qwen3-vl-4b", "qwen2.5-7b")
-        captions = "[...document.querySelectorAll('.maps figcaption')].map((each) => " \
-                   "each.textContent)"
-        self.assertEqual(len(self.browser.evaluate(captions)), 4)
-        self.assertTrue(self.browser.evaluate(captions)[0].startswith("qwen3-vl-4b: pair "))
+        captions = self.texts(".maps figcaption")
+        self.assertEqual(len(captions), 4)
+        self.assertTrue(captions[0].startswith("qwen3-vl-4b: pair "))
         self.set_input("shown-0", "false")
-        self.assertEqual(self.browser.evaluate(captions), [])
+        self.assertEqual(self.texts(".maps figcaption"), [])
 
     def test_a_line_can_be_hidden(self):
         self.resize(1280)
@@ -161,8 +161,9 @@ class ReportPageTest(PageTest, ToolTest):
         self.assertGreater(names, 20)
         self.assertEqual(broken, [])
 
-    def test_labels_stay_outside_the_chart_area(self):
-        """Text would hide lines, so the meanings of marks are listed below the chart."""
+    def test_labels_and_charts_stay_in_their_place_at_any_width(self):
+        """Text in a chart would hide lines, so the meanings of marks are listed below it. No chart
+        makes the page wider than the window."""
         spy = """(() => {
           const written = [];
           const original = CanvasRenderingContext2D.prototype.fillText;
@@ -178,16 +179,17 @@ class ReportPageTest(PageTest, ToolTest):
             return x > area.left && x < area.right && y > area.top && y < area.bottom;
           }).map(([, text]) => text) };
         })()"""
+        self.open("llama-3.1-8b", "llama-2-7b-chat")
         for width in (390, 1280):
             self.resize(width)
-            self.open("llama-3.1-8b", "llama-2-7b-chat")
             written = self.browser.evaluate(spy)
             self.assertGreater(written["all"], 50)
             self.assertEqual(written["inside"], [])
-            marks = self.browser.evaluate("[...document.querySelectorAll('#context-charts .marks "
-                                          "li')].map((mark) => mark.textContent)")
-            self.assertEqual(marks, ["131072 tokens: llama-3.1-8b", "4096 tokens: llama-2-7b-chat",
-                                     "chosen context: 131,072"])
+            self.assertLessEqual(
+                self.browser.evaluate("document.documentElement.scrollWidth"), width)
+        self.assertEqual(self.texts("#context-charts .marks li"),
+                         ["131072 tokens: llama-3.1-8b", "4096 tokens: llama-2-7b-chat",
+                          "chosen context: 131,072"])
 
     def test_the_chart_of_scores_begins_with_its_described_lines(self):
         for configs in (["llama-3.1-8b"], ["llama-3.1-8b", "llama-2-7b-chat"]):
@@ -215,34 +217,29 @@ class ReportPageTest(PageTest, ToolTest):
         ):
             self.set_input("position-number", value)
             self.assertEqual(self.browser.evaluate("state.position"), position)
-            said = self.browser.evaluate("document.getElementById('position-note').textContent")
+            [said] = self.texts("#position-note")
             self.assertIn(note, said)
             self.assertEqual(said == "", note == "", value)
         self.set_input("position", 5)
-        self.assertEqual(
-            self.browser.evaluate("document.getElementById('position-note').textContent"), "")
+        self.assertEqual(self.texts("#position-note"), [""])
 
     def test_the_contents_link_every_heading(self):
-        for configs in (["llama-3.1-8b"], ["gpt2", self.write_config(LLAMA)]):
-            self.open(*configs)
+        """One of the headings is that of the warnings, only if there is a warning."""
+        config = self.write_config(LLAMA)
+        for arguments, first, warnings in ((["llama-3.1-8b"], "In words", 0),
+                                           (["gpt2", config], "Field by field", 0),
+                                           ([config, "--context", "100000"], "In words", 1)):
+            self.open(*arguments)
             links = self.browser.evaluate("[...document.querySelectorAll('#contents a')].map((link)"
                                           " => [link.textContent, link.getAttribute('href')])")
             headings = self.browser.evaluate(
                 "[...document.querySelectorAll('main section:not([hidden]) > h2')].map((heading) =>"
                 " [heading.textContent, `#${heading.parentElement.id}`])")
             self.assertEqual(links, headings)
-            self.assertEqual(links[0][0], "Field by field" if len(configs) == 2 else "In words")
             self.assertGreater(len(links), 5)
-
-    def test_the_warnings_appear_only_with_a_warning(self):
-        shown = "document.querySelector('#contents').textContent.includes('Warnings')"
-        self.open("llama-3.1-8b")
-        self.assertFalse(self.browser.evaluate(shown))
-        self.assertIsNone(self.browser.evaluate("document.getElementById('warnings')"))
-        self.open(self.write_config(LLAMA), "--context", "100000")
-        self.assertTrue(self.browser.evaluate(shown))
-        self.assertEqual(
-            self.browser.evaluate("document.querySelectorAll('#warnings .warning').length"), 1)
+            self.assertEqual(["Warnings", "#warnings"] in links, warnings == 1)
+            self.assertEqual(next(text for text, _ in links if text != "Warnings"), first)
+            self.assertEqual(len(self.texts("#warnings .warning")), warnings)
 
     def test_the_bar_never_hides_the_focus(self):
         self.resize(1280, 700)
@@ -301,17 +298,17 @@ class ReportPageTest(PageTest, ToolTest):
         for above, below in itertools.pairwise(headings):
             self.assertLessEqual(below, above + 1)
 
-    def test_a_table_lists_the_numbers_of_a_chart(self):
+    def test_tables_list_the_numbers_of_a_chart_and_the_effects_of_keys(self):
         self.open("llama-3.1-8b")
         self.browser.evaluate("document.querySelector('"
                               "#context-charts .marks + details > summary').click()")
-        rows = ("[...document.querySelectorAll('#context-charts tbody tr')]"
-                ".map((row) => row.textContent)")
         self.browser.settle()
-        found = self.browser.evaluate(rows)
+        found = self.texts("#context-charts tbody tr")
         self.assertEqual(len(found), 33)
         self.assertEqual(found[0], "06.28319")
         self.assertTrue(found[-1].startswith("63"), found[-1])
+        [theta] = [row for row in self.texts("#keys tbody tr") if row.startswith("rope_theta")]
+        self.assertIn("base 500000 -> 10000", theta)
 
     def test_only_differing_fields_are_shown_at_first(self):
         self.open("llama-3.1-8b", "llama-3.1-70b")
@@ -324,20 +321,13 @@ class ReportPageTest(PageTest, ToolTest):
         self.assertGreater(self.browser.evaluate(f"{visible}.length"), 10)
         self.assertEqual(self.browser.evaluate(f"{visible}[0].className"), "differs")
 
-    def test_the_table_of_keys_shows_their_effects(self):
-        self.open("llama-3.1-8b")
-        rows = self.browser.evaluate("[...document.querySelectorAll('#keys tbody tr')]"
-                                     ".map((row) => row.textContent)")
-        [theta] = [row for row in rows if row.startswith("rope_theta")]
-        self.assertIn("base 500000 -> 10000", theta)
-
     def test_hostile_names_stay_text(self):
         config = LLAMA | {"model_type": HOSTILE}
         name = self.write_config(config, 'a<b onclick="hurt=1">&.json')
         self.open(name, "--pairing", "half")
         self.assertIsNone(self.browser.evaluate("window.hurt"))
-        self.assertEqual(self.browser.evaluate("document.querySelector('h1').textContent"), name)
-        self.assertEqual(self.browser.evaluate("document.querySelectorAll('img').length"), 0)
+        self.assertEqual(self.texts("h1"), [name])
+        self.assertEqual(self.texts("img"), [])
         self.assertIn(HOSTILE, self.browser.evaluate("document.body.innerText"))
 
     def test_control_characters_are_shown_as_escapes(self):
@@ -376,10 +366,3 @@ class ReportPageTest(PageTest, ToolTest):
         self.assertNotEqual(colours["light"][0], colours["dark"][0])
         self.assertNotEqual(colours["light"][1], colours["dark"][1])
         self.browser.send("Emulation.setEmulatedMedia", features=[])
-
-    def test_the_page_is_no_wider_than_the_window(self):
-        self.open_two()
-        for width in (1280, 390):
-            self.resize(width)
-            self.assertLessEqual(
-                self.browser.evaluate("document.documentElement.scrollWidth"), width)
