@@ -62,8 +62,8 @@ class OldDependencies(unittest.TestCase):
         self.addCleanup(temporary.cleanup)
         self.folder = pathlib.Path(temporary.name)
 
-    def refuse(self, expected, *definitions, environment=None):
-        status, output = configure(self.folder, *definitions, environment=environment)
+    def refuse(self, expected, *definitions, folder=None, environment=None):
+        status, output = configure(folder or self.folder, *definitions, environment=environment)
         self.assertNotEqual(0, status)
         for text in expected:
             self.assertIn(text, output)
@@ -113,17 +113,15 @@ class OldDependencies(unittest.TestCase):
     def test_old_cli11_is_refused(self):
         self.refuse_package("CLI11", "2.0.0")
 
-    def refuse_module(self, name, version, required):
-        (self.folder / f"{name}.pc").write_text(
-            f"Name: {name}\nDescription: old\nVersion: {version}\n")
-        self.refuse([f"'{name}' has version '{version}', required version is '{required}'"],
-                    environment={"PKG_CONFIG_PATH": str(self.folder)})
-
-    def test_old_mpfr_is_refused(self):
-        self.refuse_module("mpfr", "4.1.0", ">= 4.2")
-
-    def test_old_libzip_is_refused(self):
-        self.refuse_module("libzip", "1.6.1", ">= 1.7")
+    def test_old_modules_of_pkg_config_are_refused(self):
+        for name, version, required in (("mpfr", "4.1.0", ">= 4.2"), ("libzip", "1.6.1", ">= 1.7")):
+            folder = self.folder / name
+            folder.mkdir()
+            (folder / f"{name}.pc").write_text(
+                f"Name: {name}\nDescription: old\nVersion: {version}\n")
+            with self.subTest(name):
+                self.refuse([f"'{name}' has version '{version}', required version is '{required}'"],
+                            folder=folder, environment={"PKG_CONFIG_PATH": str(folder)})
 
     def test_old_chart_js_is_refused(self):
         chart = self.folder / "chart.min.js"
