@@ -8,7 +8,7 @@ import shutil
 import numpy as np
 
 from gguf_files import encoded, llama
-from tool import LLAMA, ToolTest, validate
+from tool import LLAMA, ToolTest
 
 FILES = pathlib.Path(__file__).resolve().parents[1] / "golden/gguf"
 
@@ -18,10 +18,8 @@ class GgufTest(ToolTest):
         super().setUp()
         shutil.copy(FILES / "vocab-llama-bpe.gguf", self.path / "llama.gguf")
 
-    def inspected(self, name):
-        document = json.loads(self.run_ok("inspect", "--json", name))
-        validate(document, "inspect")
-        return document
+    def inspected(self, *arguments):
+        return self.run_json("inspect", "inspect", *arguments)
 
     def test_every_file_is_inspected(self):
         files = sorted(FILES.glob("*.gguf"))
@@ -54,11 +52,11 @@ class GgufTest(ToolTest):
         self.assertIn("0.841470", self.run_ok("table", "llama.gguf", "--positions", "0:4"))
         q = np.zeros((1, 2, 128), np.float32)
         q[:, :, 0] = 1
-        np.save(self.path / "q.npy", q)
+        self.save("q.npy", q)
         self.run_ok("rotate", "--config", "llama.gguf", "--layout", "thd", "--q", "q.npy",
                     "--out-q", "out.npy", "--first-position", "1")
-        out = np.load(self.path / "out.npy")
-        self.assertAlmostEqual(out[0, 0, 1], np.sin(1), places=6)  # neighbours turn together
+        # Neighbours turn together.
+        self.assertAlmostEqual(self.load("out.npy")[0, 0, 1], np.sin(1), places=6)
 
     def test_explain_plot_and_report_read_gguf_files(self):
         self.assertIn("llama.rope.freq_base", self.run_ok("explain", "llama.gguf"))
@@ -72,26 +70,21 @@ class GgufTest(ToolTest):
         self.assertGreaterEqual(len(pairs), 12)
         for file in pairs:
             with self.subTest(file=file.name):
-                result = self.run_tool("diff", file.with_suffix(".json"), file, "--json")
-                document = json.loads(result.stdout)
-                validate(document, "diff")
                 differs = file.stem == "gpt-oss"  # GGUF has no key for YaRN's ramp
-                self.assertEqual(result.returncode, 1 if differs else 0, document)
+                self.run_json("diff", "diff", file.with_suffix(".json"), file, code=int(differs))
         text = self.run_ok("diff", FILES / "pairs/llama.json", FILES / "pairs/llama.gguf")
         self.assertIn("permuted by the converter, interleaved", text)
 
     def test_engines_refuse_gguf_files(self):
-        result = self.run_tool("diff", "llama.gguf", "--between", "transformers,llama.cpp")
-        self.assertEqual(result.returncode, 2)
-        self.assertIn("llama.gguf is a GGUF file", result.stderr.decode())
+        self.assert_fails(2, ["llama.gguf is a GGUF file"], "diff", "llama.gguf", "--between",
+                          "transformers,llama.cpp")
 
     def test_check_accepts_a_whole_file_and_reports_a_truncated_one(self):
         self.assertEqual(self.run_ok("check", "llama.gguf", "--strict"), "1 file, no findings\n")
         whole = (self.path / "llama.gguf").read_bytes()
         (self.path / "short.gguf").write_bytes(whole[:100])
-        result = self.run_tool("check", "llama.gguf", "short.gguf")
-        self.assertEqual(result.returncode, 1)
-        self.assertRegex(result.stdout.decode(), r"^short.gguf: error: GGUF: .* \(byte \d+\)\n"
+        self.assertRegex(self.run_ok("check", "llama.gguf", "short.gguf", code=1),
+                         r"^short.gguf: error: GGUF: .* \(byte \d+\)\n"
                          "2 files, 1 finding, 1 failing\n$")
 
     def test_options_of_configs_are_refused(self):
@@ -99,17 +92,14 @@ class GgufTest(ToolTest):
                               ("--part", "vision"), ("--numerics", "transformers"),
                               ("--overrides", '{"rope_theta": 1}')):
             with self.subTest(option=option):
-                result = self.run_tool("inspect", "llama.gguf", option, value)
-                self.assertEqual(result.returncode, 2)
-                self.assertIn(f"{option}", result.stderr.decode())
-                self.assertIn("llama.gguf is a GGUF file", result.stderr.decode())
+                self.assert_fails(2, [option, "llama.gguf is a GGUF file"], "inspect",
+                                  "llama.gguf", option, value)
         text = self.run_ok("inspect", "llama.gguf", "--numerics", "ggml", "--context", "4096")
         self.assertIn("ggml", text)
 
     def test_flags_change_a_files_answers(self):
         flags = "--rope-scaling yarn --rope-scale 4 --yarn-orig-ctx 8192"
-        document = json.loads(self.run_ok("inspect", "llama.gguf", "--flags", flags, "--json"))
-        validate(document, "inspect")
+        document = self.inspected("llama.gguf", "--flags", flags)
         self.assertEqual(document["rotary"][0]["scaling"]["factor"], 4)
         self.assertEqual(document["rotary"][0]["trained_context_tokens"], 32768)
         halved = self.run_ok("table", "llama.gguf", "--positions", "4", "--flags",
@@ -123,19 +113,16 @@ class GgufTest(ToolTest):
         self.assertIn("base              1000000\n", key)
 
     def test_diff_compares_a_file_with_itself_under_flags(self):
-        result = self.run_tool("diff", "llama.gguf", "--flags", "--rope-scale 2")
-        self.assertEqual(result.returncode, 1)
-        self.assertIn("llama.gguf (changed) and llama.gguf", result.stdout.decode())
+        text = self.run_ok("diff", "llama.gguf", "--flags", "--rope-scale 2", code=1)
+        self.assertIn("llama.gguf (changed) and llama.gguf", text)
         self.run_ok("diff", "llama.gguf", "--flags", "--rope-scale 1")
-        self.write_config(LLAMA)
         pair = FILES / "pairs/qwen2"
         scaled = json.loads(pair.with_suffix(".json").read_text())["rope_parameters"]
         scaled = json.dumps({"rope_parameters": scaled | {"rope_type": "linear", "factor": 2}})
         self.run_ok("diff", pair.with_suffix(".json"), pair.with_suffix(".gguf"),
                     "--overrides", scaled, "--flags", "--rope-scale 2")
-        other = self.run_tool("diff", pair.with_suffix(".gguf"), pair.with_suffix(".gguf"),
-                              "--flags", "--rope-scale 2")
-        self.assertEqual(other.returncode, 1)  # --flags change only the first file
+        self.run_ok("diff", pair.with_suffix(".gguf"), pair.with_suffix(".gguf"), "--flags",
+                    "--rope-scale 2", code=1)  # --flags change only the first file
 
     def test_wrong_flags_are_refused(self):
         for flags, words in (("--rope-scael 2", "did you mean --rope-scale?"),
@@ -143,35 +130,24 @@ class GgufTest(ToolTest):
                              ("rope-scale 2", "names and values"),
                              ("--rope-scaling dynamic", "must be none, linear or yarn")):
             with self.subTest(flags=flags):
-                result = self.run_tool("inspect", "llama.gguf", "--flags", flags)
-                self.assertEqual(result.returncode, 2)
-                self.assertIn(words, result.stderr.decode())
+                self.assert_fails(2, [words], "inspect", "llama.gguf", "--flags", flags)
         self.write_config(LLAMA)
         for call in (["inspect", "config.json"], ["diff", "config.json", "config.json"],
                      ["diff", "config.json", "--between", "vllm,mlx"]):
-            result = self.run_tool(*call, "--flags", "--rope-scale 2")
-            self.assertEqual(result.returncode, 2, call)
-            self.assertIn("a GGUF file", result.stderr.decode())
+            self.assert_fails(2, ["a GGUF file"], *call, "--flags", "--rope-scale 2")
 
     def test_check_names_unread_keys(self):
         keys = llama(rope__wobble_factor=3.0)
         (self.path / "odd.gguf").write_bytes(encoded(keys))
-        result = self.run_tool("check", "odd.gguf", "--strict")
-        self.assertEqual(result.returncode, 1)
         self.assertIn("odd.gguf: warning: llama.rope.wobble_factor is not read",
-                      result.stdout.decode())
+                      self.run_ok("check", "odd.gguf", "--strict", code=1))
         for call in (["inspect", "odd.gguf"], ["diff", "odd.gguf", "llama.gguf"]):
             self.assertIn("llama.rope.wobble_factor", self.run_tool(*call).stderr.decode())
 
     def test_truncated_and_unknown_files_are_refused(self):
         whole = (self.path / "llama.gguf").read_bytes()
         (self.path / "short.gguf").write_bytes(whole[:100])
-        result = self.run_tool("inspect", "short.gguf")
-        self.assertEqual(result.returncode, 3)
-        self.assertRegex(result.stderr.decode(), r"short.gguf: GGUF: .* \(byte \d+\)")
-        other = whole.replace(b"llama", b"lxama")
-        (self.path / "other.gguf").write_bytes(other)
-        result = self.run_tool("inspect", "other.gguf")
-        self.assertEqual(result.returncode, 5)
-        self.assertIn("must be one of the 153 that llama.cpp has at 0c1e5709, got 'lxama'; did "
-                      "you mean llama?", result.stderr.decode())
+        self.assert_fails(3, ["short.gguf: GGUF: ", "(byte "], "inspect", "short.gguf")
+        (self.path / "other.gguf").write_bytes(whole.replace(b"llama", b"lxama"))
+        self.assert_fails(5, ["must be one of the 153 that llama.cpp has at 0c1e5709, got 'lxama'; "
+                              "did you mean llama?"], "inspect", "other.gguf")

@@ -35,8 +35,16 @@ class IdentifyTool(ToolTest):
         validate(document, "identify")
         return result.returncode, document
 
+    def text(self, code, *arguments, first=0):
+        return self.run_ok("identify", *arguments, "--config", self.config, "--first-position",
+                           first, code=code)
+
     def files(self, before, after):
         return ["--before", self.save("q.npy", before), "--after", self.save("q2.npy", after)]
+
+    def table(self, angles):
+        return ["--cos", self.save("cos.npy", np.cos(angles).astype(np.float32)),
+                "--sin", self.save("sin.npy", np.sin(angles).astype(np.float32))]
 
     def causes(self, document):
         return [(cause["name"], field["field"], field["found"])
@@ -68,7 +76,7 @@ class IdentifyTest(IdentifyTool):
         code, found = self.identify(*files)
         self.assertEqual((code, found["layout"], found["first_position"]), (0, "bhtd", 70))
 
-    # The dump turns by the head's index, so it looks right if tokens and heads are exchanged.
+    # The dump turns heads by their index, so it fits if tokens and heads are exchanged.
     def test_a_dump_that_fits_only_with_exchanged_axes_is_faulty(self):
         x = heads(tokens=4, count=6)
         y = turned(x.swapaxes(0, 1), np.arange(6)).swapaxes(0, 1).copy()
@@ -79,9 +87,8 @@ class IdentifyTest(IdentifyTool):
         code, found = self.identify(*files, "--layout", "htd", first=0)
         self.assertEqual((code, found["verdict"], found["right_layout"]),
                          (0, "as_configured", None))
-        text = self.run_tool("identify", *files, "--config", self.config, "--first-position",
-                             "0").stdout.decode()
-        self.assertIn("with the axes htd as configured, with thd another cause; say --layout", text)
+        self.assertIn("with the axes htd as configured, with thd another cause; say --layout",
+                      self.text(1, *files))
 
     def test_positions_of_single_tokens_are_printed(self):
         x = heads(tokens=6)
@@ -94,9 +101,7 @@ class IdentifyTest(IdentifyTool):
 
     def test_a_table_may_begin_anywhere(self):
         angles = np.outer(np.arange(4000, 4009), 10000.0 ** (-np.arange(8) / 8))
-        table = ["--cos", self.save("cos.npy", np.cos(angles).astype(np.float32)),
-                 "--sin", self.save("sin.npy", np.sin(angles).astype(np.float32))]
-        code, found = self.identify(*table)
+        code, found = self.identify(*self.table(angles))
         self.assertEqual((code, found["first_position"]), (0, 4000))
 
     def test_unrelated_numbers_are_unexplained(self):
@@ -112,18 +117,12 @@ class IdentifyTest(IdentifyTool):
         weights = 1 + 0.3 * rng.standard_normal(WIDTH).astype(np.float32)
         normed = x / np.sqrt((x**2).mean(-1, keepdims=True))
         for q in normed, normed * weights, x + 0.1 * heads(seed=4):
-            result = self.run_tool("identify", *self.files(x, turned(q, np.arange(9))),
-                                   "--first-position", 0, "--config", self.config)
-            self.assertEqual(result.returncode, 6)
-            self.assertIn(b"Lengths within pairs changed by", result.stdout)
-            self.assertIn(b"QK-norm?", result.stdout)
+            text = self.text(6, *self.files(x, turned(q, np.arange(9))))
+            self.assertRegex(text, r"Lengths within pairs changed by (.|\n)*QK-norm\?")
         angles = rng.uniform(0, 6, (9, 1, WIDTH // 2))
         y = np.concatenate([x[..., :8] * np.cos(angles) - x[..., 8:] * np.sin(angles),
                             x[..., 8:] * np.cos(angles) + x[..., :8] * np.sin(angles)], -1)
-        result = self.run_tool("identify", *self.files(x, y.astype(np.float32)),
-                               "--first-position", 0, "--config", self.config)
-        self.assertEqual(result.returncode, 6)
-        self.assertNotIn(b"Lengths", result.stdout)
+        self.assertNotIn("Lengths", self.text(6, *self.files(x, y.astype(np.float32))))
 
     def test_bf16_is_accepted_as_uint16_and_as_float32(self):
         x = bf16(heads())
@@ -134,10 +133,9 @@ class IdentifyTest(IdentifyTool):
         code, found = self.identify(*self.files(wide, of_bf16(y)), first=1000)
         self.assertEqual((code, found["dtype"]), (0, "bf16"))
         # Without --dtype uint16 is refused.
-        result = self.run_tool("identify", *self.files(x, y), "--config", self.config)
-        self.assertEqual(result.returncode, 2)
-        self.assertIn("--before must have the type '<f4', '<f2' or '<f8', got '<u2'; for bf16 held "
-                      "as uint16 pass --dtype bf16", result.stderr.decode())
+        self.assert_fails(2, ["--before must have the type '<f4', '<f2' or '<f8', got '<u2'; for "
+                              "bf16 held as uint16 pass --dtype bf16"], "identify",
+                          *self.files(x, y), "--config", self.config)
 
     def test_a_difference_by_rounding_is_told_from_a_larger_one(self):
         x = narrow(heads(count=4))
@@ -153,8 +151,7 @@ class IdentifyTest(IdentifyTool):
         self.assertEqual((code, found["other"]["difference"]), (0, "rounding"))
         named = [each["explanations"][0]["arithmetic"] for each in (found, found["other"])]
         self.assertEqual(named, ["rounded_rows", "every_step"])
-        self.assertIn("differ by rounding alone", self.run_ok(
-            "identify", *files, "--config", self.config, "--first-position", "1000"))
+        self.assertIn("differ by rounding alone", self.text(0, *files, first=1000))
         further, another = turned(x, np.arange(1001, 1010)), heads(count=4, seed=2)
         for numbers, wanted in (
                 (kernel, (0, "none")), (further, (1, "more")), (another, (6, "unknown"))):
@@ -173,9 +170,7 @@ class IdentifyTest(IdentifyTool):
 
     def test_tables_and_frequencies_are_identified(self):
         inv_freq = 10000.0 ** (-np.arange(8) / 8)
-        angles = np.outer(np.arange(9), inv_freq)
-        table = ["--cos", self.save("cos.npy", np.cos(angles).astype(np.float32)),
-                 "--sin", self.save("sin.npy", np.sin(angles).astype(np.float32))]
+        table = self.table(np.outer(np.arange(9), inv_freq))
         self.assertEqual(self.identify(*table)[0], 0)
         self.assertIn("\ncompared at 9 positions; tried ", self.run_ok("identify", *table))
         text = self.run_ok("identify", "--inv-freq", self.save("f.npy", 5e5 ** (-np.arange(8) / 8)))
@@ -204,10 +199,8 @@ class IdentifyTest(IdentifyTool):
         safetensors_files.save(self.path / "trace.safetensors", arrays)
         code, found = self.identify("trace.safetensors")
         self.assertEqual((code, found["verdict"]), (0, "as_configured"))
-        result = self.run_tool("identify", "trace.safetensors", "--config", self.config, "--call",
-                               "1")
-        self.assertEqual(result.returncode, 2)
-        self.assertIn("it has 0.q.before, 0.q.after, 0.positions", result.stderr.decode())
+        self.assert_fails(2, ["it has 0.q.before, 0.q.after, 0.positions"], "identify",
+                          "trace.safetensors", "--config", self.config, "--call", "1")
 
     def save_trace(self, positions, base=10000.0, **others):
         x = heads(len(positions))
@@ -253,21 +246,16 @@ class IdentifyTest(IdentifyTool):
                 ([], "identify needs numbers of one kind"),
                 (["--before", "q.npy"], "--before and --after go together"),
                 (["--ours", "a.npy", "--theirs", "b.npy"], "--ours and --theirs need --config")):
-            result = self.run_tool("identify", *arguments)
-            self.assertEqual(result.returncode, 2)
-            self.assertIn(message, result.stderr.decode())
+            self.assert_fails(2, [message], "identify", *arguments)
 
     def test_the_text_names_cause_and_next_step(self):
         x = heads()
         y = turned(x, np.arange(1000, 1009), half=False)
-        result = self.run_tool("identify", *self.files(x, y), "--config", self.config,
-                               "--first-position", "1000")
-        self.assertEqual(result.returncode, 1)
-        self.assertTrue(result.stdout.decode().startswith(
+        text = self.text(1, *self.files(x, y), first=1000)
+        self.assertTrue(text.startswith(
             "The program pairs features 2i and 2i + 1; the config pairs i and i + d/2.\n"))
-        self.assertIn("  pairing half -> interleaved\n", result.stdout.decode())
-        self.assertIn("Next: Use the pairing that the weights were made for",
-                      result.stdout.decode())
+        self.assertIn("  pairing half -> interleaved\n", text)
+        self.assertIn("Next: Use the pairing that the weights were made for", text)
 
 
 INTERLEAVED = ("pairing", "pairing", "interleaved")
@@ -284,10 +272,8 @@ class NonFiniteTest(IdentifyTool):
     """Comparisons with NaN are false, so a NaN could pass a check unnoticed."""
 
     def assert_refuses(self, name, message, *arguments):
-        result = self.run_tool("identify", *arguments, "--config", self.config)
-        self.assertEqual((result.returncode, result.stdout), (3, b""))
-        self.assertIn(f"{name} must have finite numbers of float32's range, got {message}",
-                      result.stderr.decode())
+        self.assert_fails(3, [f"{name} must have finite numbers of float32's range, got {message}"],
+                          "identify", *arguments, "--config", self.config)
 
     def test_no_element_of_a_head_may_be_nan_or_infinite(self):
         x = heads(3, 1)
@@ -300,19 +286,16 @@ class NonFiniteTest(IdentifyTool):
 
     def test_no_element_of_a_table_may_be_nan_or_infinite(self):
         angles = np.outer(np.arange(2), 10000.0 ** (-np.arange(8) / 8))
-        for form in (lambda x: x, lambda x: np.repeat(x, 2, -1)):
-            arrays = {"--cos": form(np.cos(angles)), "--sin": form(np.sin(angles))}
+        for arrays in ({"--cos": np.cos(angles), "--sin": np.sin(angles)},
+                       {"--cos": np.cos(np.repeat(angles, 2, -1)),
+                        "--sin": np.sin(np.repeat(angles, 2, -1))}, {"--inv-freq": angles[1]}):
             for name, array in arrays.items():
                 for index, value, spoiled in spoilt(array):
                     with self.subTest(name=name, index=index, value=value):
-                        cos, sin = (arrays | {name: spoiled}).values()
-                        self.assert_refuses(name, f"{value} at {index}", "--cos",
-                                            self.save("cos.npy", cos), "--sin",
-                                            self.save("sin.npy", sin))
-        for index, value, spoiled in spoilt(angles[1]):
-            with self.subTest(index=index, value=value):
-                self.assert_refuses("--inv-freq", f"{value} at {index}", "--inv-freq",
-                                    self.save("inv_freq.npy", spoiled))
+                        given = (arrays | {name: spoiled}).items()
+                        self.assert_refuses(name, f"{value} at {index}", *(
+                            word for name, array in given
+                            for word in (name, self.save(f"{name[2:]}.npy", array))))
 
     def test_elements_outside_the_sample_must_be_finite(self):
         x = heads(100, 9)
@@ -392,8 +375,7 @@ class OtherProgramsTest(IdentifyTool):
 class TraceTest(ToolTest):
     def test_trace_prints_the_adapter_of_the_examples(self):
         adapter = pathlib.Path(__file__).parents[2] / "examples" / "trace_rope.py"
-        self.assertEqual(self.run_tool("trace").stdout.decode(), adapter.read_text())
-        document = json.loads(self.run_tool("trace", "--json").stdout)
-        validate(document, "trace")
+        self.assertEqual(self.run_ok("trace"), adapter.read_text())
+        document = self.run_json("trace", "trace")
         self.assertEqual(document["adapter"], adapter.read_text())
         compile(document["adapter"], "trace_rope.py", "exec")

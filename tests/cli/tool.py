@@ -127,9 +127,10 @@ class ToolTest(unittest.TestCase):
             env=os.environ | (environment or {}),
         )
 
-    def run_ok(self, *arguments, **options):
+    def run_ok(self, *arguments, code=0, **options):
+        """Returns the standard output of a run that must end with this exit code."""
         result = self.run_tool(*arguments, **options)
-        self.assertEqual(result.returncode, 0, result.stderr.decode())
+        self.assertEqual(result.returncode, code, result.stderr.decode())
         return result.stdout.decode()
 
     def run_json(self, schema_name, *arguments, **options):
