@@ -101,44 +101,28 @@ class RotateTest(ToolTest):
                     "--direction", "inverse")
         np.testing.assert_allclose(self.load("b.npy"), x, rtol=0, atol=2e-6)
 
-    def test_bf16_is_within_its_rounding(self):
-        x = bf16(self.random_array(2, 5, 3, 16))
-        self.save("q.npy", x)
-        document = self.rotate(LLAMA, "--q", "q.npy", "--out-q", "o.npy", "--dtype", "bf16")
-        self.assertEqual(document["dtype"], "bf16")
-        got = self.load("o.npy")
-        self.assertEqual(got.dtype, np.uint16)
-        wanted = rotated(of_bf16(x), np.arange(5), half=True)
-        pair_norms = np.hypot(wanted[..., :8], wanted[..., 8:])
-        bound = np.concatenate([pair_norms, pair_norms], axis=-1) * 2.0**-8
-        self.assertTrue(np.all(np.abs(of_bf16(got) - wanted) <= bound))
-
-    def test_f16_is_within_its_rounding(self):
-        x = (self.random_array(2, 5, 3, 16) * 100).astype(np.float16)
-        x[0, 0, 0, :2] = 65504, 2.0**-24
-        names = ["--q", self.save("q.npy", x), "--k", self.save("k.npy", x[:, :, :1])]
-        document = self.rotate(LLAMA, *names, "--out-q", "q2.npy", "--out-k", "k2.npy")
-        self.assertEqual(document["dtype"], "f16")
-        got = self.load("q2.npy")
-        self.assertEqual((got.dtype, got.shape), (np.float16, x.shape))
-        np.testing.assert_array_equal(self.load("k2.npy"), got[:, :, :1])
-        np.testing.assert_array_equal(got[:, 0], x[:, 0])
-        wanted = rotated(x, np.arange(5), half=True)
-        pair_norms = np.hypot(wanted[..., :8], wanted[..., 8:])
-        norms = np.concatenate([pair_norms, pair_norms], axis=-1)
-        bound = norms * 2.0**-11 * (1 + 2.0**-8) + 2.0**-25
-        self.assertTrue(np.all(np.abs(got.astype(np.float64) - wanted) <= bound))
-
-    def test_f64_is_within_1e_15(self):
-        x = self.random.standard_normal((2, 5, 3, 16)) * 10.0**self.random.integers(-200, 200)
-        self.save("q.npy", x)
-        document = self.rotate(LLAMA, "--q", "q.npy", "--out-q", "o.npy", "--dtype", "f64")
-        self.assertEqual(document["dtype"], "f64")
-        got = self.load("o.npy")
-        self.assertEqual((got.dtype, got.shape), (np.float64, x.shape))
-        wanted = rotated(x, np.arange(5), half=True)
-        scale = np.abs(x).max()
-        np.testing.assert_allclose(got / scale, wanted / scale, rtol=0, atol=1e-15)
+    def test_each_dtype_is_within_its_rounding(self):
+        """f16 is rounded from float32, which adds 2^-8 of a unit. 2^-25 is half its least."""
+        x = self.random_array(2, 5, 3, 16)
+        largest = x.astype(np.float16) * 100
+        largest[0, 0, 0, :2] = 65504, 2.0**-24
+        huge = x.astype(float) * 10.0**self.random.integers(-200, 200)
+        for dtype, q, read, unit, least in (
+                ("bf16", bf16(x), of_bf16, 2.0**-8, 0),
+                ("f16", largest, np.float64, 2.0**-11 * (1 + 2.0**-8), 2.0**-25),
+                ("f64", huge, np.float64, 1e-15, 0)):
+            with self.subTest(dtype):
+                names = ["--q", self.save("q.npy", q), "--k", self.save("k.npy", q[:, :, :1])]
+                document = self.rotate(LLAMA, *names, "--out-q", "q2.npy", "--out-k", "k2.npy",
+                                       "--dtype", dtype, "--force")
+                self.assertEqual(document["dtype"], dtype)
+                got = self.load("q2.npy")
+                self.assertEqual((got.dtype, got.shape), (q.dtype, q.shape))
+                np.testing.assert_array_equal(self.load("k2.npy"), got[:, :, :1])
+                np.testing.assert_array_equal(got[:, 0], q[:, 0])
+                wanted = rotated(read(q), np.arange(5), half=True)
+                norms = np.tile(np.hypot(wanted[..., :8], wanted[..., 8:]), 2)
+                self.assertTrue(np.all(np.abs(read(got) - wanted) <= unit * norms + least))
 
     def test_layer_and_layer_type_choose_the_base(self):
         x = self.random_array(1, 4, 1, 16)
