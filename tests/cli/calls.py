@@ -48,6 +48,22 @@ CALLS = {
                            "--theirs": "--ours q.npy --config c.json --first-position 0",
                            "--cos": "--sin x.npy", "--sin": "--cos x.npy",
                            "--inv-freq": ""}.items()}
+# The shapes of a plain array for each input that reads one.
+SHAPES = {
+    ("rotate", "--q"): [(1, 4, 2, 16)], ("rotate", "--k"): [(1, 4, 2, 16)],
+    ("rotate", "--positions"): [(1, 4)],
+    ("encode", "--x"): [(2, 4, 8)], ("encode", "--table"): [(8, 8)],
+    ("encode", "--positions"): [(1, 4)],
+    ("bias", "--parameters"): [(4,)], ("table", "--parameters"): [(4,)],
+    ("positions", "--mask"): [(1, 4)], ("positions", "--ids"): [(1, 4)],
+    ("plot", "--table"): [(8, 8)],
+    ("diff", "ONE"): [(2, 8, 8), (8,)], ("diff", "OTHER"): [(2, 8, 8), (8,)],
+    ("identify", "TRACE"): [(4, 2, 16)],
+    **{("identify", option): [(1, 4, 2, 16)]
+       for option in ("--before", "--after", "--other", "--ours", "--theirs")},
+    ("identify", "--cos"): [(4, 8)], ("identify", "--sin"): [(4, 8)],
+    ("identify", "--inv-freq"): [(8,)], ("identify", "--positions"): [(1, 4)],
+}
 
 
 def write_files(test, config):

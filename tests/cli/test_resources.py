@@ -5,9 +5,8 @@ import itertools
 import json
 
 import gguf_files
-from calls import CALLS, PERMUTE
+from calls import CALLS, PERMUTE, SHAPES
 from measured import MeasuredTest, head
-from test_resources_of_arrays import SHAPES
 from tool import LLAMA, TWO_TYPES
 
 # These do more with the text of a config than resolve it.

@@ -7,25 +7,9 @@ import itertools
 import numpy as np
 
 import safetensors_files
-from calls import CALLS
+from calls import CALLS, SHAPES
 from measured import MeasuredTest, head
 
-# The shapes of a plain array for each input that reads one.
-SHAPES = {
-    ("rotate", "--q"): [(1, 4, 2, 16)], ("rotate", "--k"): [(1, 4, 2, 16)],
-    ("rotate", "--positions"): [(1, 4)],
-    ("encode", "--x"): [(2, 4, 8)], ("encode", "--table"): [(8, 8)],
-    ("encode", "--positions"): [(1, 4)],
-    ("bias", "--parameters"): [(4,)], ("table", "--parameters"): [(4,)],
-    ("positions", "--mask"): [(1, 4)], ("positions", "--ids"): [(1, 4)],
-    ("plot", "--table"): [(8, 8)],
-    ("diff", "ONE"): [(2, 8, 8), (8,)], ("diff", "OTHER"): [(2, 8, 8), (8,)],
-    ("identify", "TRACE"): [(4, 2, 16)],
-    **{("identify", option): [(1, 4, 2, 16)]
-       for option in ("--before", "--after", "--other", "--ours", "--theirs")},
-    ("identify", "--cos"): [(4, 8)], ("identify", "--sin"): [(4, 8)],
-    ("identify", "--inv-freq"): [(8,)], ("identify", "--positions"): [(1, 4)],
-}
 ENDINGS = {"diff": ["npy", "npz"], ("identify", "TRACE"): ["npz", "safetensors"]}
 HUGE = 1 << 27
 TAKE_LARGE_ARRAYS = {"rotate", "encode"}

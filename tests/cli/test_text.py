@@ -14,6 +14,7 @@ import xml.etree.ElementTree
 
 import numpy as np
 
+from calls import CALLS, SHAPES, write_files
 from safetensors_files import save
 from tool import LLAMA, TOOL, TWO_TYPES, ToolTest
 
@@ -60,66 +61,53 @@ class HostileTextTest(ToolTest):
             self.assert_shown(result.stderr, what)
         self.assertFalse((self.path / "hurt").exists())
 
+    def write_input(self, name, shapes):
+        """Writes the input of a call, with a hostile name."""
+        path = self.file
+        if shapes:
+            path += "x.npz" if name == ("identify", "TRACE") else "x.npy"
+            array = np.ones(shapes[-1], np.float32)
+            dtype = np.int64 if name[1] in ("--positions", "--mask", "--ids") else np.float32
+            with open(self.path / path, "wb") as file:
+                if path.endswith("npz"):
+                    np.savez(file, **{"0.q.before": array, "0.q.after": array})
+                else:
+                    np.save(file, array.astype(dtype))
+        elif name == ("permute", "WEIGHTS"):
+            path += "w.safetensors"
+            save(self.path / path, {"model.layers.0.self_attn.q_proj.weight":
+                                    np.ones((64, 64), np.float32), NAME: np.ones(2, np.float32)})
+        return path
+
     def test_every_command_escapes_hostile_text(self):
-        arrays = {"q.npy": np.ones((1, 4, 2, 16), np.float32), "x.npy": np.ones((4, 8), np.float32),
-                  "slopes.npy": np.ones(2, np.float32), "positions.npy": np.arange(4),
-                  "table.npy": np.ones((4, 8), np.float32),
-                  "frequencies.npy": np.ones(8, np.float32)}
-        for name, array in arrays.items():
-            with open(self.path / os.fsdecode(FILE_NAME + name.encode()), "wb") as file:
-                np.save(file, array)
-        save(self.path / os.fsdecode(FILE_NAME + b"w.safetensors"),
-             {"model.layers.0.self_attn.q_proj.weight": np.ones((64, 64), np.float32),
-              NAME: np.ones(2, np.float32)})
-        of = {name: os.fsdecode(FILE_NAME + name.encode()) for name in [*arrays, "w.safetensors"]}
-        out = self.file + "out"
-        commands = {
-            "inspect": [["inspect", self.file]],
-            "check": [["check", self.file]],
-            "diff": [["diff", self.file, self.file],
-                     ["diff", self.file, "--between", "transformers,mlx", "--allow-unknown"],
-                     ["diff", of["frequencies.npy"], of["frequencies.npy"]]],
-            "table": [["table", self.file, "--positions", "0:2"],
-                      ["table", self.file, "--positions", "0", "--out", out + ".npz", "--force"],
-                      ["table", "whisper", "--dim", "4", "--positions", "0", "--out", out + ".npy",
-                       "--force"],
-                      ["table", "alibi", "--heads", "2", "--distances", "0", "--out", out + ".npy",
-                       "--force"],
-                      ["table", "shaw", "--left", "2", "--right", "2", "--distances", "0", "--out",
-                       out + ".npy", "--force"]],
-            "rotate": [["rotate", "--config", self.file, "--layout", "bthd", "--q", of["q.npy"],
-                        "--positions", of["positions.npy"], "--out-q", out, "--force"]],
-            "encode": [["encode", "--like", "whisper", "--x", of["x.npy"], "--out", out + ".npy",
-                        "--force"],
-                       ["encode", "--table", of["table.npy"], "--x", of["x.npy"], "--out",
-                        out + ".npy", "--force"]],
-            "bias": [["bias", "alibi", "--parameters", of["slopes.npy"], "--rows", "0:2", "--cols",
-                      "0:2"],
-                     ["bias", "alibi", "--heads", "2", "--rows", "0:2", "--cols", "0:2", "--out",
-                      out + ".npy", "--force"]],
-            "positions": [
-                ["positions", "--text", "2", "--as", "qwen2-vl", "--out", out + ".npy", "--force"],
-                ["positions", "--ids", of["positions.npy"], "--lengths", "4"]],
-            "explain": [["explain", self.file], ["explain", self.file, "--position", "3",
-                                                 "--values", ",".join(map(str, range(16)))]],
-            "claims": [["claims", "1"]],
-            "plot": [["plot", "wavelengths", self.file, "-o", out + ".svg", "--force"]],
-            "report": [["report", self.file, "gpt2", "-o", out + ".html", "--force"]],
-            "models": [["models", "search", NAME], ["models", "families", NAME]],
-            "permute": [["permute", of["w.safetensors"], "--config", self.file, "--to",
-                         "interleaved", "--out", out + ".safetensors", "--force"]],
-            "identify": [["identify", "--before", of["q.npy"], "--after", of["q.npy"], "--config",
-                          self.file]], "trace": [["trace", "--out", out + ".py", "--force"]],
-            "stretch": [["stretch", self.file, "9"]], "help": [["help", NAME]],
-            "bench": [["bench", "--operations", NAME]], "completions": [["completions", NAME]],
-        }
+        write_files(self, LLAMA)
+        commands = {"claims", "models", "trace", "help", "bench", "completions"}
+        for name, calls in CALLS.items():
+            commands.add(name[0])
+            path = self.write_input(name, SHAPES.get(name))
+            words = [path if word.startswith("?") else
+                     self.file + word if re.match(r"o(\.|$)", word) else word
+                     for word in calls[0].split()]
+            # The calls of plot have --csv, which excludes --json.
+            self.check(*words, codes=(0, 2) if name[0] == "plot" else (0, 1, 6))
+        out = ["--out", self.file + "o.npy", "--force"]
+        for words in (["table", self.file, "--positions", "0", *out],
+                      ["table", "whisper", "--dim", "4", "--positions", "0", *out],
+                      ["table", "alibi", "--heads", "2", "--distances", "0", *out],
+                      ["table", "shaw", "--left", "2", "--right", "2", "--distances", "0", *out],
+                      ["bias", "alibi", "--heads", "2", "--rows", "0:2", "--cols", "0:2", *out],
+                      ["positions", "--text", "2", "--as", "qwen2-vl", *out],
+                      ["trace", "--out", self.file + "o.py", "--force"],
+                      ["diff", self.file, "--between", "transformers,mlx", "--allow-unknown"],
+                      ["explain", self.file, "--position", "3", "--values",
+                       ",".join(map(str, range(16)))],
+                      ["plot", "wavelengths", self.file, "-o", self.file + "o.svg", "--force"],
+                      ["claims", "1"], ["models", "search", NAME], ["models", "families", NAME]):
+            self.check(*words)
+        for words in (["bench", "--operations", NAME], ["help", NAME], ["completions", NAME]):
+            self.check(*words, codes=(2,))
         listed = self.run_ok("--help").split("\nCommands:\n")[1].split("\n\n")[0]
-        self.assertEqual(set(commands), set(re.findall(r"^  (\w+)", listed, re.MULTILINE)))
-        for command, calls in commands.items():
-            for arguments in calls:
-                refused = command in ("bench", "help", "completions")
-                codes = (2,) if refused else (0, 1) if command == "identify" else (0,)
-                self.check(*arguments, codes=codes)
+        self.assertEqual(commands, set(re.findall(r"^  (\w+)", listed, re.MULTILINE)))
 
     def test_every_option_escapes_hostile_values(self):
         for command in [*"inspect check diff table rotate encode bias explain claims plot report "
