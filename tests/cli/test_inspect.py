@@ -13,31 +13,31 @@ class InspectTest(ToolTest):
     def inspect(self, config, *arguments):
         return self.run_json("inspect", "inspect", self.write_config(config), *arguments)
 
-    def shows(self, config, *parts):
-        """Returns the text, which must have the parts."""
+    def shows(self, config, wanted, *parts):
+        """Checks members of the JSON and parts of the text, which is returned."""
+        self.assert_has(self.inspect(config), wanted)
         text = self.run_ok("inspect", self.write_config(config))
         for part in parts:
             self.assertIn(part, text)
         return text
 
     def test_a_plain_model_has_its_rotary_values(self):
-        document = self.inspect(LLAMA)
-        self.assertEqual(document["model_type"], "llama")
-        [rotary] = document["rotary"]
-        wanted = {"head_dim": 16, "rotary_dim": 16, "first_feature": 0, "pairing": "half",
-                  "rope_type": "default", "attention_factor": 1, "softmax_factor": 1,
-                  "layer_type": None, "context_tokens": None}
-        self.assertEqual({name: rotary[name] for name in wanted}, wanted)
-        np.testing.assert_allclose(rotary["inv_freq"], 10000.0 ** (-np.arange(8) / 8), rtol=1e-15)
-        self.assertEqual(document["layers"], [{"encoding": "rotary", "rotary": 0}] * 3)
-        self.assertEqual(document["warnings"], [])
+        self.shows(LLAMA, {
+            "model_type": "llama", "warnings": [],
+            "rotary": [{"head_dim": 16, "rotary_dim": 16, "first_feature": 0, "pairing": "half",
+                        "rope_type": "default", "attention_factor": 1, "softmax_factor": 1,
+                        "layer_type": None, "context_tokens": None}],
+            "layers": [{"encoding": "rotary", "rotary": 0}] * 3,
+            **dict.fromkeys(("position_map", "config_part", "softcap", "encoder", "sinusoidal",
+                             "relative_bias"))})
+        np.testing.assert_allclose(self.inspect(LLAMA)["rotary"][0]["inv_freq"],
+                                   10000.0 ** (-np.arange(8) / 8), rtol=1e-15)
 
     def test_partial_width_and_interleaved_pairing_are_read(self):
-        [partial] = self.inspect(PARTIAL)["rotary"]
-        self.assertEqual((partial["head_dim"], partial["rotary_dim"]), (32, 8))
-        [interleaved] = self.inspect(INTERLEAVED)["rotary"]
-        self.assertEqual((interleaved["head_dim"], interleaved["rotary_dim"]), (16, 8))
-        self.assertEqual(interleaved["pairing"], "interleaved")
+        self.shows(PARTIAL, {"rotary": [{"head_dim": 32, "rotary_dim": 8}]},
+                   "8 of 32 turn: 0 to 7; the others pass unchanged")
+        self.shows(INTERLEAVED, {"rotary": [{"head_dim": 16, "rotary_dim": 8,
+                                             "pairing": "interleaved"}]})
 
     def test_pairs_that_turn_within_the_context_are_counted(self):
         [rotary] = self.inspect(LLAMA, "--context", 64)["rotary"]
@@ -49,41 +49,34 @@ class InspectTest(ToolTest):
     def test_layers_name_their_rotary_embedding(self):
         document = self.inspect(TWO_TYPES)
         types = [rotary["layer_type"] for rotary in document["rotary"]]
-        self.assertEqual(sorted(types), ["full_attention", "sliding_attention"])
         used = [types[layer["rotary"]] for layer in document["layers"]]
         self.assertEqual(used, TWO_TYPES["layer_types"])
-        self.shows(TWO_TYPES, "full_attention: layers 0, 2\n", "sliding_attention: layers 1\n")
+        self.shows(TWO_TYPES, {}, "full_attention: layers 0, 2\n", "sliding_attention: layers 1\n")
 
     def test_layers_without_rotation_are_listed(self):
         config = LLAMA | {"model_type": "llama4_text", "head_dim": 16, "num_hidden_layers": 48}
-        document = self.inspect(config)
-        self.assertEqual(document["layers"][0], {"encoding": "rotary", "rotary": 0})
         temperature = {"rule": "step", "scale": 0.1, "interval_tokens": 8192, "offset": 1}
-        self.assertEqual(document["layers"][3],
-                         {"encoding": "none", "query_temperature": temperature})
+        four = [{"encoding": "rotary"}] * 3 + [{"encoding": "none",
+                                                "query_temperature": temperature}]
         text = self.shows(
-            config, "llama4_text, 48 layers, one rotary embedding\n",
+            config, {"layers": four * 12}, "llama4_text, 48 layers, one rotary embedding\n",
             "  rotary            layers 0-2, 4-6, 8-10,",
             "                    36-38, 40-42, 44-46 [class default]\n",
             "  none (NoPE)       layers 3, 7, 11,",
             "                    queries times 1 + 0.1 ln(1 + floor((position + 1) / 8192))\n",
             "                    [class default]\n")
-        for line in text.splitlines():
-            self.assertLessEqual(len(line), 88, line)
+        self.assertLessEqual(max(map(len, text.splitlines())), 88)
 
     def test_layers_without_attention_are_listed(self):
         config = LLAMA | {"model_type": "qwen3_next", "num_hidden_layers": 4}
-        kinds = [layer["encoding"] for layer in self.inspect(config)["layers"]]
-        self.assertEqual(kinds, ["no_attention"] * 3 + ["rotary"])
-        self.shows(config, "  no attention      layers 0-2 [class default]\n"
+        kinds = ["no_attention"] * 3 + ["rotary"]
+        self.shows(config, {"layers": [{"encoding": kind} for kind in kinds]},
+                   "  no attention      layers 0-2 [class default]\n"
                    "  rotary            layers 3 [class default]\n")
 
     def test_a_model_without_rotation_lists_its_biases(self):
-        config = {"model_type": "bloom", "n_layer": 2}
-        document = self.inspect(config)
-        self.assertEqual(document["rotary"], [])
-        self.assertEqual(document["layers"], [{"encoding": "alibi"}] * 2)
-        text = self.run_ok("inspect", self.write_config(config))
+        text = self.shows({"model_type": "bloom", "n_layer": 2},
+                          {"rotary": [], "layers": [{"encoding": "alibi"}] * 2})
         self.assertEqual(
             text,
             "bloom, 2 layers, no rotary embedding\n\n  linear biases     layers 0-1 [family]\n\n"
@@ -94,11 +87,10 @@ class InspectTest(ToolTest):
     def test_a_logarithmic_query_temperature_is_shown(self):
         config = LLAMA | {"model_type": "qwen", "use_logn_attn": True, "seq_length": 2048}
         del config["rope_theta"]
-        document = self.inspect(config)
-        temperature = {"rule": "logn", "trained_tokens": 2048}
-        self.assertEqual(document["layers"][2], {"encoding": "rotary", "rotary": 0,
-                                                 "query_temperature": temperature})
-        self.shows(config, "queries times max(1, ln(position + 1) / ln 2048)\n")
+        layer = {"encoding": "rotary", "rotary": 0,
+                 "query_temperature": {"rule": "logn", "trained_tokens": 2048}}
+        self.shows(config, {"layers": [layer] * 3},
+                   "queries times max(1, ln(position + 1) / ln 2048)\n")
 
     def test_latent_attention_has_two_widths_and_a_softmax_factor(self):
         config = LLAMA | {
@@ -106,48 +98,42 @@ class InspectTest(ToolTest):
             "rope_scaling": {"type": "yarn", "factor": 40, "mscale": 0.707,
                              "mscale_all_dim": 0.707, "original_max_position_embeddings": 4096},
         }
-        [rotary] = self.inspect(config)["rotary"]
-        self.assertEqual((rotary["head_dim"], rotary["nope_head_dim"]), (64, 128))
-        self.assertAlmostEqual(rotary["softmax_factor"], 1.5896261651208736, places=15)
-        self.shows(config, "all 64 turn, after 128 of the head that do not\n"
+        self.shows(config, {"rotary": [{"head_dim": 64, "nope_head_dim": 128}]},
+                   "all 64 turn, after 128 of the head that do not\n"
                    "                    [family, class default]\n", "softmax scale times 1.58963\n")
+        [rotary] = self.inspect(config)["rotary"]
+        self.assertAlmostEqual(rotary["softmax_factor"], 1.5896261651208736, places=15)
 
     def test_the_axes_of_an_image_model_are_shown(self):
         config = LLAMA | {
             "model_type": "qwen2_vl",
             "rope_scaling": {"type": "mrope", "mrope_section": [2, 3, 3]},
         }
-        [rotary] = self.inspect(config)["rotary"]
-        self.assertEqual(rotary["axes"]["pairs"], [2, 3, 3])
-        self.assertEqual(rotary["axes"]["arrangement"], "blocks")
-        self.assertEqual(rotary["axis_of_pair"], [0, 0, 1, 1, 1, 2, 2, 2])
-        self.assertEqual(rotary["sense"], "positive")
-        self.shows(config, "2, 3, 3 pairs in blocks, exponents shared")
+        self.shows(config, {"rotary": [{"axes": {"pairs": [2, 3, 3], "arrangement": "blocks"},
+                                        "axis_of_pair": [0, 0, 1, 1, 1, 2, 2, 2],
+                                        "sense": "positive"}]},
+                   "2, 3, 3 pairs in blocks, exponents shared")
 
     def test_a_vision_tower_is_a_part_with_its_own_axes(self):
         config = LLAMA | {
             "model_type": "qwen2_vl",
             "vision_config": {"depth": 3, "embed_dim": 64, "num_heads": 2},
         }
-        [part] = self.inspect(config)["parts"]
-        self.assertEqual((part["part"], part["config_part"]), ("vision", "vision_config"))
-        self.assertEqual((part["layers"], part["error"]), (3, None))
-        self.assertEqual(part["rotary"][0]["axes"]["pairs"], [8, 8])
-        path = self.write_config(config)
-        text = self.run_ok("inspect", path)
-        self.assertIn("\nvision, from vision_config:\n", text)
-        self.assertIn("  8, 8 pairs in blocks, exponents own\n", text)
-        tower = self.run_json("inspect", "inspect", path, "--part", "vision")
-        self.assertEqual((tower["config_part"], tower["parts"]), ("vision_config", []))
-        self.assertEqual(len(tower["layers"]), 3)
-        self.assertIn("the config of the vision tower\n",
-                      self.run_ok("inspect", path, "--part", "vision"))
+        self.shows(config, {"parts": [{"part": "vision", "config_part": "vision_config",
+                                       "layers": 3, "error": None,
+                                       "rotary": [{"axes": {"pairs": [8, 8]}}]}]},
+                   "\nvision, from vision_config:\n", "  8, 8 pairs in blocks, exponents own\n")
+        tower = ("inspect", self.write_config(config), "--part", "vision")
+        document = self.run_json("inspect", *tower)
+        self.assert_has(document, {"config_part": "vision_config", "parts": []})
+        self.assertEqual(len(document["layers"]), 3)
+        self.assertIn("the config of the vision tower\n", self.run_ok(*tower))
 
     def test_an_unknown_part_is_not_described(self):
         config = LLAMA | {"vision_config": {"model_type": "mystery"}}
         [part] = self.inspect(config)["parts"]
         self.assertIn("got 'mystery'", part["error"])
-        self.assertIn("not described: ", self.run_ok("inspect", self.write_config(config)))
+        self.shows(config, {}, "not described: ")
 
     def test_a_missing_part_is_refused(self):
         path = self.write_config(LLAMA)
@@ -158,16 +144,12 @@ class InspectTest(ToolTest):
     def test_a_position_map_is_shown_with_a_warning(self):
         """The map of Qwen2.5-1M. Servers apply it; Transformers does not."""
         config = LLAMA | {"dual_chunk_attention_config": {"chunk_size": 1024, "local_size": 64}}
-        document = self.inspect(config)
-        self.assertEqual(document["position_map"],
-                         {"map": "dual_chunk", "chunk": 1024, "local": 64})
-        self.assertIn("beyond 1024 tokens", document["warnings"][0])
-        self.assertIsNone(self.inspect(LLAMA)["position_map"])
-        self.shows(config, "dual chunk (1024 tokens, 64 local): other distances beyond 1024")
+        self.shows(config, {"position_map": {"map": "dual_chunk", "chunk": 1024, "local": 64}},
+                   "dual chunk (1024 tokens, 64 local): other distances beyond 1024")
+        self.assertIn("beyond 1024 tokens", self.inspect(config)["warnings"][0])
 
     def test_a_nested_config_is_read_and_named_in_errors(self):
-        document = self.inspect({"model_type": "llava", "text_config": LLAMA})
-        self.assertEqual(document["model_type"], "llama")
+        self.shows({"model_type": "llava", "text_config": LLAMA}, {"model_type": "llama"})
         wrong = LLAMA | {"rope_theta": "x"}
         name = self.write_config({"model_type": "llava", "text_config": wrong})
         self.assert_fails(3, ["text_config.rope_theta"], "inspect", name)
@@ -176,24 +158,20 @@ class InspectTest(ToolTest):
         config = {"model_type": "gemma3", "text_config": {
             "model_type": "gemma3_text", "hidden_size": 2560, "num_hidden_layers": 34,
             "rope_scaling": {"factor": 8.0, "rope_type": "linear"}}}
-        document = self.inspect(config)
-        self.assertEqual(document["config_part"], "text_config")
-        self.assertEqual(document["sources"]["layer_types"]["origin"], "class_default")
-        full, sliding = document["rotary"]
-        for rotary in full, sliding:
-            self.assertEqual(rotary["trained_context_tokens"], 131072)
-            self.assertEqual(
-                rotary["sources"]["trained_context_tokens"],
-                {"origin": "class_default", "key": "max_position_embeddings"})
-            self.assertEqual(rotary["sources"]["pairing"], {"origin": "family", "key": None})
-        self.assertEqual(full["sources"]["factor"], {"origin": "stated", "key": "factor"})
-        self.assertEqual(sliding["sources"]["base"]["key"], "rope_local_base_freq")
-        text = self.shows(config, "read from text_config, the config of the language model\n",
-                          "  base              1000000 [class default]\n", "factor = 8\n",
-                          "within 131072 tokens [class default]\n",
-                          "\nNot stated by the config:\n  [class default]   absent: ")
+        default = {"origin": "class_default", "key": "max_position_embeddings"}
+        text = self.shows(
+            config, {"config_part": "text_config",
+                     "sources": {"layer_types": {"origin": "class_default"}},
+                     "rotary": [{"trained_context_tokens": 131072, "sources": {
+                         "trained_context_tokens": default,
+                         "pairing": {"origin": "family", "key": None}, **own}} for own in (
+                             {"factor": {"origin": "stated", "key": "factor"}},
+                             {"base": {"key": "rope_local_base_freq"}})]},
+            "read from text_config, the config of the language model\n",
+            "  base              1000000 [class default]\n", "factor = 8\n",
+            "within 131072 tokens [class default]\n",
+            "\nNot stated by the config:\n  [class default]   absent: ")
         self.assertNotIn("[rule]", text)
-        self.assertIsNone(self.inspect(LLAMA)["config_part"])
         asked = self.run_ok("inspect", self.write_config(LLAMA | {"model_type": "novel"}),
                             "--pairing", "half")
         self.assertIn("half [asked]\n", asked)
@@ -204,66 +182,52 @@ class InspectTest(ToolTest):
     def test_a_softcap_may_come_from_the_class(self):
         gemma = {"model_type": "gemma2", "hidden_size": 2304, "num_hidden_layers": 26,
                  "num_attention_heads": 8, "head_dim": 256, "max_position_embeddings": 8192}
-        document = self.inspect(gemma)
-        self.assertEqual(document["softcap"], 50)
-        self.assertEqual(document["sources"]["softcap"],
-                         {"origin": "class_default", "key": "attn_logit_softcapping"})
-        self.assertIn("scores            capped: 50 tanh(score / 50) [class default]\n",
-                      self.run_ok("inspect", self.write_config(gemma)))
-        self.assertIsNone(self.inspect(LLAMA)["softcap"])
+        source = {"origin": "class_default", "key": "attn_logit_softcapping"}
+        self.shows(gemma, {"softcap": 50, "sources": {"softcap": source}},
+                   "scores            capped: 50 tanh(score / 50) [class default]\n")
 
     def test_an_encoder_with_sinusoids_has_its_own_entry(self):
         config = {"model_type": "whisper", "d_model": 384, "encoder_layers": 4,
                   "decoder_layers": 2}
-        document = self.inspect(config)
-        self.assertEqual(document["layers"], [{"encoding": "learned"}] * 2)
-        encoder = document["encoder"]
-        self.assertEqual((encoder["layers"], encoder["dim"], encoder["positions"]), (4, 384, 1500))
-        self.assertEqual((encoder["layout"], encoder["spacing"]), ("sin_then_cos", "ends"))
-        np.testing.assert_allclose(
-            encoder["inv_freq"], 10000.0 ** (-np.arange(192) / 191), rtol=1e-14)
-        self.shows(config, "learned vectors   decoder layers 0-1 [family]\n",
+        self.shows(config, {"layers": [{"encoding": "learned"}] * 2,
+                            "encoder": {"layers": 4, "dim": 384, "positions": 1500,
+                                        "layout": "sin_then_cos", "spacing": "ends"}},
+                   "learned vectors   decoder layers 0-1 [family]\n",
                    "sinusoidal        encoder layers 0-3\n",
                    "384 of each token: 192 sines, then 192 cosines [family]\n",
                    "positions         1500 [class default]\n")
-        self.assertIsNone(self.inspect(LLAMA)["encoder"])
+        np.testing.assert_allclose(self.inspect(config)["encoder"]["inv_freq"],
+                                   10000.0 ** (-np.arange(192) / 191), rtol=1e-14)
 
     def test_sinusoidal_tables_have_width_layout_and_offset(self):
         config = {"model_type": "m2m_100", "d_model": 1024, "encoder_layers": 2}
-        table = self.inspect(config)["sinusoidal"]
-        self.assertEqual((table["dim"], table["layout"], table["spacing"]),
-                         (1024, "sin_then_cos", "ends"))
-        self.assertEqual((table["position_offset"], table["zero_position"]), (2, -1))
-        np.testing.assert_allclose(
-            table["inv_freq"], 10000.0 ** (-np.arange(512) / 511), rtol=1e-14)
-        self.shows(config, "1024 of each token: 512 sines, then 512 cosines [family]\n",
+        self.shows(config, {"sinusoidal": {"dim": 1024, "layout": "sin_then_cos", "spacing": "ends",
+                                           "position_offset": 2, "zero_position": -1}},
+                   "1024 of each token: 512 sines, then 512 cosines [family]\n",
                    "first position    2; padding has zeros [class default]\n")
+        np.testing.assert_allclose(self.inspect(config)["sinusoidal"]["inv_freq"],
+                                   10000.0 ** (-np.arange(512) / 511), rtol=1e-14)
         distilbert = {"model_type": "distilbert", "dim": 768, "n_layers": 2,
                       "sinusoidal_pos_embds": True}
-        table = self.inspect(distilbert)["sinusoidal"]
-        self.assertEqual((table["position_offset"], table["zero_position"]), (0, None))
-        self.shows(distilbert, "768 of each token: sines and cosines in turn [family]\n",
+        self.shows(distilbert, {"sinusoidal": {"position_offset": 0, "zero_position": None}},
+                   "768 of each token: sines and cosines in turn [family]\n",
                    "even: angles of position x base^(-2k / 768), k = 0 to 383")
-        self.assertIsNone(self.inspect(LLAMA)["sinusoidal"])
 
     def test_linear_biases_have_the_slopes_of_transformers(self):
         config = {"model_type": "mpt", "n_layers": 2, "n_heads": 12}
-        bias = self.inspect(config)["relative_bias"]
-        self.assertEqual((bias["bias"], bias["form"]), ("alibi", "key_position"))
+        self.shows(config, {"relative_bias": {"bias": "alibi", "form": "key_position"}},
+                   "slopes            0.5 (head 0) to 0.0883883 (head 11) [class default]\n")
         # build_mpt_alibi_tensor of Transformers 5.23 for 12 heads, exactly.
         slopes = [2.0 ** -k for k in range(1, 9)] + [2.0 ** -(k + 0.5) for k in range(4)]
-        np.testing.assert_allclose(bias["slopes"], slopes, rtol=1e-14)
-        self.assertIn("slopes            0.5 (head 0) to 0.0883883 (head 11) [class default]\n",
-                      self.run_ok("inspect", self.write_config(config)))
-        self.assertIsNone(self.inspect(LLAMA)["relative_bias"])
+        np.testing.assert_allclose(self.inspect(config)["relative_bias"]["slopes"], slopes,
+                                   rtol=1e-14)
 
     def test_t5_buckets_are_shown(self):
         config = {"model_type": "t5", "num_layers": 2, "num_heads": 12,
                   "relative_attention_num_buckets": 32}
-        self.assertEqual(self.inspect(config)["relative_bias"],
-                         {"bias": "t5", "heads": 12, "buckets": 32, "max_distance": 128,
-                          "direction": "bidirectional"})
-        self.shows(config, "buckets           32 x 12 heads, half for keys after",
+        self.shows(config, {"relative_bias": {"bias": "t5", "heads": 12, "buckets": 32,
+                                              "max_distance": 128, "direction": "bidirectional"}},
+                   "buckets           32 x 12 heads, half for keys after",
                    "last bucket       from a distance of 91 on; in a decoder of 113 "
                    "[class default]\n")
 
@@ -286,15 +250,13 @@ class InspectTest(ToolTest):
         self.assertTrue(text.startswith("llama, 3 layers, one rotary embedding\n"))
 
     def test_the_text_shows_each_value_within_88_columns(self):
-        text = self.shows(YARN, "half [family]\n",
+        text = self.shows(YARN, {}, "half [family]\n",
                           "features i and i + 8 turn together (rotate_half)\n",
                           "all 16 turn [family]\n", "head_dim          16 [rule]\n", "yarn\n",
                           "factor = 4\n", "original_max_position_embeddings = 512\n",
                           "1.13863 on cos and sin, so scores grow by its square, 1.29648",
                           "6.283 tokens (fastest pair)", "pairs complete a turn within 2048 tokens")
-        for line in text.splitlines():
-            self.assertLessEqual(len(line), 88, line)
-        self.shows(PARTIAL, "8 of 32 turn: 0 to 7; the others pass unchanged")
+        self.assertLessEqual(max(map(len, text.splitlines())), 88)
 
     def test_an_unknown_family_needs_a_pairing(self):
         for config in [LLAMA | {"model_type": "novel"}, {**LLAMA, "model_type": None}]:

@@ -94,6 +94,15 @@ def rotated(x, positions, half, base=10000.0, rotary_dim=None):
     return result
 
 
+def part_of(found, wanted):
+    """Returns the found document with only the members of objects that are wanted."""
+    if isinstance(wanted, dict):
+        return {name: part_of(found[name], each) for name, each in wanted.items()}
+    if isinstance(wanted, list) and len(found) == len(wanted):
+        return [part_of(*pair) for pair in zip(found, wanted)]
+    return found
+
+
 class ToolTest(unittest.TestCase):
     """Each test has its own folder, in which the tool runs."""
 
@@ -139,6 +148,9 @@ class ToolTest(unittest.TestCase):
         document = json.loads(text)
         validate(document, schema_name)
         return document
+
+    def assert_has(self, found, wanted):
+        self.assertEqual(part_of(found, wanted), wanted)
 
     def contents(self):
         return {
