@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A model's config, one head rotated by hand and with rotary on two threads; then a config that is
- * refused. Exit status 0: both as they should be. */
+/* Rotates the head of a model's config by hand and with rotary on two threads, then resolves a
+ * config that is refused. Exit status 0: the results agree, and the config is refused. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -84,7 +84,7 @@ int main(void) {
     fprintf(stderr, "%s: %s\n", rotary_status_name(status), rotary_last_error());
     return 1;
   }
-  printf("C, pkg-config: off by %.1e\n", largest_error());
+  printf("C: off by %.1e\n", largest_error());
 
   status = frequencies_of_config("{\"model_type\": \"no such model\"}", &frequencies);
   printf("refused: %s\n", rotary_last_error());
