@@ -143,12 +143,11 @@ class TableAxesTest(ToolTest):
                          [["0/0", "0"], ["0/1", "0"], ["1/0", "0"], ["1/1", "0"]])
 
     def test_wrong_arguments_are_refused(self):
-        config = self.write_config(LLAMA)
         for text, part in (("1/2/3", "or 2 between slashes, got 3: '1/2/3'"), ("1/", "an integer"),
                            ("0:0/1", "START < STOP"), ("0:99999/0:99999", "at most"),
                            ("0:9223372036854775807/0:9223372036854775807", "at most")):
             self.assert_fails(2, [part], *self.table(VISION, text))
-        self.assert_fails(2, ["one coordinate for each token, got 2"], "table", config,
+        self.assert_fails(2, ["one coordinate for each token, got 2"], "table", self.config,
                           "--positions", "1/2")
 
 

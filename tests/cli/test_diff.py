@@ -117,8 +117,7 @@ class ModelsTest(DiffTool):
         self.assertIn("no rows in common", found["rotary"][0]["not_comparable"])
 
     def test_unreadable_files_are_errors_and_not_differences(self):
-        one = self.write_config(LLAMA)
-        self.assert_fails(4, ["gone.json", "No such file"], "diff", one, "gone.json")
+        self.assert_fails(4, ["gone.json", "No such file"], "diff", self.config, "gone.json")
         self.assert_fails(2, ["standard input"], "diff", "-", "-")
 
 
@@ -142,8 +141,7 @@ class EnginesTest(DiffTool):
         self.assertEqual(pair["rows"]["first_position"], 0)
 
     def test_agreeing_releases_exit_with_0(self):
-        config = self.write_config(LLAMA)
-        self.assertEqual(self.diff(config, "--between", "transformers@4.57,vllm")[0], 0)
+        self.assertEqual(self.diff(self.config, "--between", "transformers@4.57,vllm")[0], 0)
 
     def test_a_model_that_another_models_class_runs_has_evidence(self):
         code, found = self.diff("kimi-k2.5", "--between", "transformers,llama.cpp")
@@ -151,8 +149,7 @@ class EnginesTest(DiffTool):
         self.assertEqual((code, found["verdict"]), (0, "same"))
 
     def test_an_engine_without_evidence_gives_no_verdict(self):
-        config = self.write_config(LLAMA)
-        arguments = config, "--between", "transformers@4.46,transformers"
+        arguments = self.config, "--between", "transformers@4.46,transformers"
         code, found = self.diff(*arguments)
         self.assertEqual((code, found["same"], found["verdict"]), (7, False, "unknown"))
         self.assertEqual([each["evidence"] for each in found["engines"]], ["none", "run"])
@@ -160,7 +157,7 @@ class EnginesTest(DiffTool):
         text = self.run_tool("diff", *arguments).stdout.decode()
         self.assertIn("2048 tokens: no difference is known\n", text)
         self.assertIn("evidence: transformers 4.46 was not looked at: 4.45 and 4.48 were\n", text)
-        self.assert_fails(2, ["--allow-unknown is for --between"], "diff", config, config,
+        self.assert_fails(2, ["--allow-unknown is for --between"], "diff", self.config, self.config,
                           "--allow-unknown")
 
     def test_a_model_that_one_engine_lacks_is_different(self):
@@ -185,10 +182,9 @@ class EnginesTest(DiffTool):
         self.assertIn(f"transformers@4.40: does not run it: {refusal}\n", text)
 
     def test_wrong_engines_are_refused(self):
-        config = self.write_config(LLAMA)
-        self.assert_fails(2, ["--between must name two engines"], "diff", config, "--between",
+        self.assert_fails(2, ["--between must name two engines"], "diff", self.config, "--between",
                           "mlx")
-        self.assert_fails(2, ["a dialect must be transformers,"], "diff", config, "--between",
+        self.assert_fails(2, ["a dialect must be transformers,"], "diff", self.config, "--between",
                           "mlx,tensorrt")
 
 
@@ -198,11 +194,10 @@ class DumpsTest(DiffTool):
         return name
 
     def test_frequencies_are_compared_with_the_config(self):
-        config = self.write_config(LLAMA)
         np.save(self.path / "same.npy", INV_FREQ.astype(np.float32))
-        self.assertEqual(self.diff(config, "same.npy")[0], 0)
+        self.assertEqual(self.diff(self.config, "same.npy")[0], 0)
         np.save(self.path / "other.npy", 500000.0 ** (-np.arange(8) / 8))
-        code, found = self.diff("other.npy", config)
+        code, found = self.diff("other.npy", self.config)
         self.assertEqual(code, 1)
         self.assertAlmostEqual(found["rotary"][0]["rows"]["at_first"], 0.118274, 6)
 
@@ -213,11 +208,10 @@ class DumpsTest(DiffTool):
         self.assertEqual((code, rows_found["first_position"], rows_found["at_first"]), (1, 0, 0.25))
 
     def test_rows_may_hold_each_pair_twice(self):
-        config = self.write_config(LLAMA)
         cos, sin = rows(INV_FREQ)
         for form in (lambda x: np.concatenate([x, x], -1)[None], lambda x: np.repeat(x, 2, -1)):
             name = self.save("rows.npz", cos=form(cos), sin=form(sin))
-            code, found = self.diff(config, name)
+            code, found = self.diff(self.config, name)
             self.assertEqual((code, found["context_tokens"]), (0, 2048))
 
     def test_rows_of_later_positions_differ(self):
@@ -240,29 +234,28 @@ class DumpsTest(DiffTool):
         self.assertAlmostEqual(result["at_first"], float(apart[1]), 7)  # float32 subtracts here
 
     def test_unusable_arrays_are_refused(self):
-        config = self.write_config(LLAMA)
         (self.path / "bad.npz").write_bytes(b"PK but no archive")
-        self.assert_fails(3, ["bad.npz: must be a zip archive of .npy files"], "diff", config,
+        self.assert_fails(3, ["bad.npz: must be a zip archive of .npy files"], "diff", self.config,
                           "bad.npz")
         whole = (self.path / self.save("zip64.npz", inv_freq=INV_FREQ)).read_bytes()
         end = whole.rindex(b"PK\5\6")
         locator = b"PK\6\7" + bytes(16)
         (self.path / "zip64.npz").write_bytes(whole[:end] + locator + whole[end:])
-        self.assert_fails(3, ["zip64.npz: ", "got one with a zip64 directory"], "diff", config,
+        self.assert_fails(3, ["zip64.npz: ", "got one with a zip64 directory"], "diff", self.config,
                           "zip64.npz")
         zeros = np.zeros((1 << 12, 1 << 10), np.float32)
         np.savez_compressed(self.path / "zeros.npz", cos=zeros, sin=zeros)
         self.assert_fails(3, ["an entry that unpacks to more than 4 MiB and 64 times the archive"],
-                          "diff", config, "zeros.npz")
+                          "diff", self.config, "zeros.npz")
         name = self.save("long.npz", inv_freq=np.ones(32769))
         self.assert_fails(5, ["long.npz: inv_freq: the array must have at most 32768 elements "
-                              "here, got the shape [32769]"], "diff", config, name)
+                              "here, got the shape [32769]"], "diff", self.config, name)
         name = self.save("half.npz", cos=np.ones((4, 8)))
-        self.assert_fails(2, ["inv_freq, or cos and sin"], "diff", config, name)
+        self.assert_fails(2, ["inv_freq, or cos and sin"], "diff", self.config, name)
         np.save(self.path / "four.npy", INV_FREQ[:4])
-        self.assert_fails(2, ["as many pairs, got 8 and 4"], "diff", config, "four.npy")
+        self.assert_fails(2, ["as many pairs, got 8 and 4"], "diff", self.config, "four.npy")
         np.save(self.path / "flat.npy", np.ones((3, 4)))
-        self.assert_fails(2, ["[pairs], or cos and sin"], "diff", config, "flat.npy")
+        self.assert_fails(2, ["[pairs], or cos and sin"], "diff", self.config, "flat.npy")
 
     def refuses(self, name, array, one, other):
         """Yields copies of the array with one element spoilt, to be saved as `name`. Then diff must
@@ -274,24 +267,22 @@ class DumpsTest(DiffTool):
                                       f"{value} at {index}"], "diff", one, other)
 
     def test_no_element_may_be_nan_or_infinite(self):
-        config = self.write_config(LLAMA)
         cos, sin = rows(INV_FREQ, tokens=2)
         forms = INV_FREQ, np.stack([cos, sin]), (cos + 1j * sin).astype(np.complex64)
         for array in forms:
-            for spoiled in self.refuses("bad.npy", array, config, "bad.npy"):
+            for spoiled in self.refuses("bad.npy", array, self.config, "bad.npy"):
                 np.save(self.path / "bad.npy", spoiled)
         self.assert_fails(3, ["bad.npy must have finite"], "diff", "bad.npy", "bad.npy")
 
     def test_no_element_of_an_archive_may_be_nan_or_infinite(self):
-        config = self.write_config(LLAMA)
         cos, sin = rows(INV_FREQ, tokens=2)
         for arrays in ({"cos": cos, "sin": sin},
                        {"cos": np.tile(cos, 2), "sin": np.tile(sin, 2)},
                        {"inv_freq": INV_FREQ, "attention_scaling": np.array(1.0)}):
             for name, array in arrays.items():
-                for spoiled in self.refuses(f"bad.npz: {name}", array, "bad.npz", config):
+                for spoiled in self.refuses(f"bad.npz: {name}", array, "bad.npz", self.config):
                     self.save("bad.npz", **arrays | {name: spoiled})
-        self.assert_fails(3, ["bad.npz: attention_scaling must"], "diff", config, "bad.npz")
+        self.assert_fails(3, ["bad.npz: attention_scaling must"], "diff", self.config, "bad.npz")
 
     def test_numbers_whose_products_overflow_are_refused(self):
         for value in (1e39, 1e300, -1e300):

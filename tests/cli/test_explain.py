@@ -126,21 +126,20 @@ class RotationTest(Numbers):
         self.assertEqual(document["rope_type"], "yarn")
 
     def test_topics_refuse_arguments_that_they_do_not_take(self):
-        config = self.write_config(LLAMA)
         two = self.write_config(TWO_TYPES, "two.json")
         cases = [
             (4, "nor is it a topic: rotation, forms", ["form"]),
-            (4, "nor is it a topic", ["keys", config]),
-            (2, "CONFIG is for", ["example", config]),
+            (4, "nor is it a topic", ["keys", self.config]),
+            (2, "CONFIG is for", ["example", self.config]),
             (2, "--values is for", ["example", "--values", "1,2"]),
             (2, "--key-values is for", ["forms", "--key-values", "1,2,3,4"]),
             (2, "--key-position is for", ["--key-position", 1]),
-            (2, "--base is for", ["forms", config, "--base", 5]),
+            (2, "--base is for", ["forms", self.config, "--base", 5]),
             (2, "--set is for", ["forms", "--set", "rope_theta=5"]),
             (2, "--context is for", ["derivation", "--context", 5]),
-            (2, "--layer-type is for", [config, "--layer-type", "full_attention"]),
+            (2, "--layer-type is for", [self.config, "--layer-type", "full_attention"]),
             (2, "--pairing is required", ["forms", "--values", "1,2"]),
-            (2, "16 features of a head, got 2", ["forms", config, "--values", "1,2"]),
+            (2, "16 features of a head, got 2", ["forms", self.config, "--values", "1,2"]),
             (2, "as many numbers as the query, 4, got 2", ["relative", "--key-values", "1,2"]),
             (2, "[-2^62, 2^62]", ["relative", "--position", 2**62 + 1]),
             (2, "[-2^62, 2^62]", ["relative", "--position", -(2**62)]),

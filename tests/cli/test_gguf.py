@@ -8,7 +8,7 @@ import shutil
 import numpy as np
 
 from gguf_files import encoded, llama
-from tool import LLAMA, ToolTest
+from tool import ToolTest
 
 FILES = pathlib.Path(__file__).resolve().parents[1] / "golden/gguf"
 
@@ -40,7 +40,6 @@ class GgufTest(ToolTest):
         self.assertEqual(document["gguf"]["checkpoint_pairing"], "half")
         self.assertEqual(document["rotary"][0]["pairing"], "interleaved")
         self.assertEqual(document["rotary"][0]["base"], 500000)
-        self.write_config(LLAMA)
         self.assertIsNone(self.inspected("config.json")["gguf"])
 
     def test_standard_input_gives_the_answer_of_the_file(self):
@@ -131,7 +130,6 @@ class GgufTest(ToolTest):
                              ("--rope-scaling dynamic", "must be none, linear or yarn")):
             with self.subTest(flags=flags):
                 self.assert_fails(2, [words], "inspect", "llama.gguf", "--flags", flags)
-        self.write_config(LLAMA)
         for call in (["inspect", "config.json"], ["diff", "config.json", "config.json"],
                      ["diff", "config.json", "--between", "vllm,mlx"]):
             self.assert_fails(2, ["a GGUF file"], *call, "--flags", "--rope-scale 2")

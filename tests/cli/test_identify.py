@@ -23,10 +23,6 @@ def turned(x, positions, half=True, base=10000.0):
 
 
 class IdentifyTool(ToolTest):
-    def setUp(self):
-        super().setUp()
-        self.config = self.write_config(LLAMA)
-
     def identify(self, *arguments, first=None):
         """Passes the config, and the first position if given. Returns (exit code, document)."""
         where = [] if first is None else ["--first-position", first]

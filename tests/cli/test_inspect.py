@@ -136,10 +136,9 @@ class InspectTest(ToolTest):
         self.shows(config, {}, "not described: ")
 
     def test_a_missing_part_is_refused(self):
-        path = self.write_config(LLAMA)
-        self.assert_fails(2, ["did you mean vision?"], "inspect", path, "--part", "visoin")
-        self.assert_fails(2, ["part must be one that the config has, text; got vision"],
-                          "inspect", path, "--part", "vision")
+        for part, words in (("visoin", "did you mean vision?"),
+                            ("vision", "part must be one that the config has, text; got vision")):
+            self.assert_fails(2, [words], "inspect", self.config, "--part", part)
 
     def test_a_position_map_is_shown_with_a_warning(self):
         """The map of Qwen2.5-1M. Servers apply it; Transformers does not."""
@@ -238,8 +237,7 @@ class InspectTest(ToolTest):
         self.assertIn("num_hidden_layers", document["warnings"][0])
 
     def test_warnings_go_to_standard_error(self):
-        name = self.write_config(LLAMA)
-        result = self.run_tool("inspect", name, "--context", 100000, "--json")
+        result = self.run_tool("inspect", self.config, "--context", 100000, "--json")
         self.assertEqual(result.returncode, 0)
         self.assertIn(b"rotary inspect: warning: ", result.stderr)
         self.assertIn(b"100000", result.stderr)

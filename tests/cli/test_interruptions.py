@@ -13,7 +13,7 @@ import signal
 import numpy as np
 
 import safetensors_files
-from tool import LLAMA, ToolTest
+from tool import ToolTest
 
 # The signals of apps/partial_file.hpp, which end a process.
 ENDING = [signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE, signal.SIGALRM,
@@ -31,7 +31,6 @@ class InterruptionTest(ToolTest):
 
     def setUp(self):
         super().setUp()
-        self.write_config(LLAMA)
         np.save(self.path / "q.npy", np.ones((1, 4, 2, 16), np.float32))
         (self.path / "old.npy").write_bytes(b"old")
         tensors = [f"{layer}.q_proj.weight" for layer in range(2)]

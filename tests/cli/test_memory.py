@@ -26,7 +26,6 @@ COMMANDS = [
 class MemoryTest(ToolTest):
     def setUp(self):
         super().setUp()
-        self.write_config(LLAMA)
         np.save(self.path / "q.npy", np.ones((1, 8, 2, 16), np.float32))
         for name in ("out.npy", "out.html"):
             (self.path / name).write_bytes(b"precious")

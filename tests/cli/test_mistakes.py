@@ -89,7 +89,6 @@ MISTAKES = [
 class MistakesTest(ToolTest):
     def setUp(self):
         super().setUp()
-        self.write_config(LLAMA)
         (self.path / "empty").mkdir()
         (self.path / "model.gguf").write_bytes(b"GGUF\x03\0\0\0" + bytes(16))
         (self.path / "model.safetensors").write_bytes(b"\x10" + bytes(7) + b'{"a": 1}')
@@ -133,7 +132,6 @@ class NamesOfModelsTest(ToolTest):
 
 class ColourTest(ToolTest):
     def test_colours_appear_only_on_request(self):
-        self.write_config(LLAMA)
         for arguments in (["help", "inspect"], ["help", "inspect", "--color", "never"]):
             self.assertNotIn("\x1b", self.run_ok(*arguments))
         text = self.run_ok("help", "inspect", "--color", "always")

@@ -18,10 +18,6 @@ from tool import LLAMA, TOOL, ToolTest
 
 
 class OutputTest(ToolTest):
-    def setUp(self):
-        super().setUp()
-        self.write_config(LLAMA)
-
     def run_script(self, script, *arguments, **options):
         """A line of bash, in which "$@" is the tool with the arguments."""
         command = ["/bin/bash", "-c", script, "bash", TOOL, *map(str, arguments)]

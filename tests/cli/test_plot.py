@@ -53,18 +53,17 @@ class NumbersTest(PlotTest):
                 self.assertEqual(x[np.argmax(y < 0)], crossing)
 
     def test_d_model_comes_from_the_config_or_option(self):
-        config = self.write_config(LLAMA)
         wrapped = self.write_config({"model_type": "llava", "text_config": LLAMA}, "wrapped.json")
         (unsaid := LLAMA | {"head_dim": 16}).pop("hidden_size")
         unsaid = self.write_config(unsaid, "unsaid.json")
-        for arguments, name in (([config], "d_model = 64 (config)"),
-                                ([config, "--set", "hidden_size=96", "--set", "head_dim=16"],
+        for arguments, name in (([self.config], "d_model = 64 (config)"),
+                                ([self.config, "--set", "hidden_size=96", "--set", "head_dim=16"],
                                  "d_model = 96 (config)"),
                                 ([wrapped], "d_model = 64 (config)"),
                                 (["llama-3.1-8b"], "d_model = 4096 (config)"),
                                 (["gemma-3-4b", "--layer-type", "full_attention"],
                                  "d_model = 2560 (config)"),
-                                ([config, "--dim", "32"], "d_model = 32 (--dim)"),
+                                ([self.config, "--dim", "32"], "d_model = 32 (--dim)"),
                                 ([unsaid], "d_model = 4096 (assumed)"),
                                 ([], "d_model = 4096 (assumed)")):
             for panel in self.panels("similarity", *arguments):
@@ -126,9 +125,8 @@ class NumbersTest(PlotTest):
             self.assertLess(sums[-1], 1e-4, base)
 
     def test_a_config_is_a_point_in_the_figure_of_bases(self):
-        config = self.write_config(LLAMA)
-        (panel,) = self.panels("base", config, "--last", 512)
-        x, y = self.series(panel, config)
+        (panel,) = self.panels("base", self.config, "--last", 512)
+        x, y = self.series(panel, self.config)
         self.assertEqual((x.tolist(), y.tolist()), ([2048], [10000]))
 
     def test_the_figure_of_bases_reaches_the_longest_context(self):
@@ -159,8 +157,7 @@ class NumbersTest(PlotTest):
             self.assertAlmostEqual(y[-1], longest, delta=1)
 
     def test_contexts_are_marked_among_wavelengths(self):
-        config = self.write_config(LLAMA)
-        (panel,) = self.panels("wavelengths", config, config, "--context", 1024)
+        (panel,) = self.panels("wavelengths", self.config, self.config, "--context", 1024)
         self.assertEqual([(m["direction"], m["at"]) for m in panel["marks"]],
                          [("horizontal", 1024), ("horizontal", 2048)])
 

@@ -55,7 +55,6 @@ class FormsTest(PlotTest):
         self.assertEqual(len(panel["series"]), 1)
 
     def test_wrong_arguments_are_refused(self):
-        config = self.write_config(LLAMA)
         two = self.write_config(TWO_TYPES, "two.json")
         xpos = [*rope(64), "--set", "xpos={}"]
         for code, parts, arguments in (
@@ -69,16 +68,16 @@ class FormsTest(PlotTest):
             (2, ["its heads, must be at most 32, got 33"], ["alibi", "--dim", "33"]),
             (2, ["--dim times --last"], ["sinusoidal", "--dim", "65536", "--last", "9999"]),
             (2, ["--last must be in [1, 262144]"], ["base", "--last", "262145"]),
-            (2, ["t5 takes no CONFIG"], ["t5", config]),
-            (2, ["clipped takes one CONFIG, got 2"], ["clipped", config, config]),
-            (2, ["at most 6"], ["decay", *[config] * 7]),
+            (2, ["t5 takes no CONFIG"], ["t5", self.config]),
+            (2, ["clipped takes one CONFIG, got 2"], ["clipped", self.config, self.config]),
+            (2, ["at most 6"], ["decay", *[self.config] * 7]),
             (2, ["--layer-type (full_attention, sliding_attention)"], ["clipped", two]),
             (2, ["--set is for a CONFIG"], ["decay", "--set", "head_dim=64"]),
             (2, ["2 to 24 words, got 1"], ["attention", "--words", "one"]),
             (2, ["-o must end in .svg or .png"], ["decay", "-o", "decay.pdf"]),
             (2, ["--theme must be"], ["decay", "-o", "decay.svg", "--theme", "blue"]),
             (4, ["No such file"], ["decay", "nothing.json"]),
-            (2, ["several axes, and those of config.json have one"], ["axes", config]),
+            (2, ["several axes, and those of config.json have one"], ["axes", self.config]),
             (2, ["--last must be in [1, 127]"], ["axes", "--last", "128"]),
             (5, ["xPos"], ["decay", *xpos]),
         ):
@@ -147,8 +146,7 @@ class PictureTest(PlotTest):
         picture = (self.path / "lines.svg").read_text()
         dashes = set(re.findall(r"stroke-dasharray='([^']*)'", picture))
         self.assertEqual(len(dashes), 6)  # 5 lines that are not solid, and the circle
-        config = self.write_config(LLAMA)
-        self.run_ok("plot", "wavelengths", config, "llama-3.1-8b", "-o", "points.svg")
+        self.run_ok("plot", "wavelengths", self.config, "llama-3.1-8b", "-o", "points.svg")
         uses = re.findall(r"href='#(gpPt\d+)'", (self.path / "points.svg").read_text())
         # Each shape is used for 8 or 64 pairs, and once in the legend.
         self.assertLessEqual({9, 65}, set(collections.Counter(uses).values()))

@@ -45,8 +45,7 @@ class ReportTest(ToolTest):
             self.assertTrue(field["label"] and field["value"] and field["meaning"], field)
 
     def test_the_page_has_the_warnings_of_inspect(self):
-        name = self.write_config(LLAMA)
-        arguments = (name, "--context", 100000)
+        arguments = (self.config, "--context", 100000)
         warnings = self.run_json("inspect", "inspect", *arguments)["warnings"]
         self.assertEqual(len(warnings), 1)
         self.assertEqual(self.data(*arguments)["configs"][0]["warnings"], warnings)
@@ -144,15 +143,14 @@ class ReportTest(ToolTest):
         self.assertIn("are wrong", remark)
 
     def test_the_first_different_position_of_two_configs_is_named(self):
-        name = self.write_config(LLAMA)
         self.write_config(LLAMA | {"rope_theta": 500000.0}, "other.json")
-        [found] = self.data(name, "other.json")["differences"]
+        [found] = self.data(self.config, "other.json")["differences"]
         self.assertEqual((found["one"], found["other"], found["same"]),
                          ("config.json", "other.json", False))
         [sentence] = found["sentences"]
         self.assertTrue(sentence.startswith(
             "In layers 0-2 cos and sin first differ at position 1, by "), sentence)
-        self.assertEqual(self.data(name)["differences"], [])
+        self.assertEqual(self.data(self.config)["differences"], [])
 
     def test_the_key_that_makes_engines_differ_is_named(self):
         config = dict(LLAMA, partial_rotary_factor=0.5)
@@ -218,29 +216,29 @@ class ReportTest(ToolTest):
         self.assertEqual(self.page(name), self.page(name))
 
     def test_the_answer_lists_encodings_and_figures(self):
-        name = self.write_config(LLAMA)
-        text = self.run_ok("report", name, "gpt2", "--out", "a.html")
+        text = self.run_ok("report", self.config, "gpt2", "--out", "a.html")
         figures = "wavelengths, scaling, similarity, decay, numerics"
         self.assertIn(f"config.json: rotary; {figures}\n", text)
         self.assertIn("gpt2: learned\n", text)
-        document = self.run_json("report", "report", name, "gpt2", "-o", "b.html")
+        document = self.run_json("report", "report", self.config, "gpt2", "-o", "b.html")
         self.assertEqual(document["output"], "b.html")
         self.assertEqual(document["bytes"], (self.path / "b.html").stat().st_size)
         self.assertEqual([encoding["kind"] for encoding in document["encodings"]],
                          ["rotary", "learned"])
 
     def test_wrong_arguments_are_refused(self):
-        name = self.write_config(LLAMA)
         out = ("-o", "page.html")
-        self.assert_fails(2, ["--out"], "report", name)
+        self.assert_fails(2, ["--out"], "report", self.config)
         self.assert_fails(2, ["CONFIG"], "report", *out)
         self.assert_fails(2, ["at most 4", "got 5"], "report", *"abcde", *out)
-        self.assert_fails(2, ["must differ", "twice"], "report", name, name, *out)
-        self.assert_fails(2, ["must be a file"], "report", name, "-o", "-")
-        self.assert_fails(2, ["--context must be at least 1"], "report", name, "--context", 0, *out)
-        self.assert_fails(3, ["bad.json"], "report", name, self.write_config("{", "bad.json"), *out)
+        self.assert_fails(2, ["must differ", "twice"], "report", self.config, self.config, *out)
+        self.assert_fails(2, ["must be a file"], "report", self.config, "-o", "-")
+        self.assert_fails(2, ["--context must be at least 1"], "report", self.config, "--context",
+                          0, *out)
+        bad = self.write_config("{", "bad.json")
+        self.assert_fails(3, ["bad.json"], "report", self.config, bad, *out)
         self.assert_fails(4, ["llama-9"], "report", "llama-9", *out)
-        self.assert_fails(4, ["cannot"], "report", name, "-o", "nowhere/page.html")
+        self.assert_fails(4, ["cannot"], "report", self.config, "-o", "nowhere/page.html")
         (self.path / "page.html").write_text("mine")
-        self.assert_fails(4, ["page.html", "--force"], "report", name, *out)
-        self.run_ok("report", name, *out, "--force")
+        self.assert_fails(4, ["page.html", "--force"], "report", self.config, *out)
+        self.run_ok("report", self.config, *out, "--force")

@@ -225,10 +225,9 @@ class ReportPageTest(PageTest, ToolTest):
 
     def test_the_contents_link_every_heading(self):
         """One of the headings is that of the warnings, only if there is a warning."""
-        config = self.write_config(LLAMA)
         for arguments, first, warnings in ((["llama-3.1-8b"], "In words", 0),
-                                           (["gpt2", config], "Field by field", 0),
-                                           ([config, "--context", "100000"], "In words", 1)):
+                                           (["gpt2", self.config], "Field by field", 0),
+                                           ([self.config, "--context", "100000"], "In words", 1)):
             self.open(*arguments)
             links = self.browser.evaluate("[...document.querySelectorAll('#contents a')].map((link)"
                                           " => [link.textContent, link.getAttribute('href')])")

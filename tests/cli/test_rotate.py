@@ -180,9 +180,8 @@ class RotateTest(ToolTest):
         command = ["rotate", "--layout", "bthd", "--out-q", "o.npy", "--force"]
         self.run_ok(*command, "--config", "-", "--q", "q.npy", stdin=json.dumps(LLAMA).encode())
         from_config = self.load("o.npy")
-        name = self.write_config(LLAMA)
         data = (self.path / "q.npy").read_bytes()
-        self.run_ok(*command, "--config", name, "--q", "-", stdin=data)
+        self.run_ok(*command, "--config", self.config, "--q", "-", stdin=data)
         np.testing.assert_array_equal(self.load("o.npy"), from_config)
 
     def test_an_array_without_tokens_gives_an_empty_output(self):
@@ -192,7 +191,6 @@ class RotateTest(ToolTest):
 
     def test_the_text_names_shape_type_and_output(self):
         self.save("q.npy", self.random_array(1, 2, 1, 16))
-        name = self.write_config(LLAMA)
-        command = ["rotate", "--config", name, "--layout", "bthd", "--q", "q.npy"]
+        command = ["rotate", "--config", self.config, "--layout", "bthd", "--q", "q.npy"]
         text = self.run_ok(*command, "--out-q", "o.npy")
         self.assertIn("q: bthd [1, 2, 1, 16] f32 -> o.npy\n", text)

@@ -103,11 +103,10 @@ class StretchTest(ToolTest):
         self.assertIsNone(remarks["yarn", "vllm"])
 
     def test_a_drafter_with_a_short_context_gets_its_own_command(self):
-        name = self.write_config(LLAMA)
-        self.assertIn("set nothing for 2048", self.run_ok("stretch", name, 2048))
-        text = self.run_ok("stretch", "qwen2.5-7b", 65536, "--drafter", name)
-        self.assertIn(f"`rotary stretch {name} 65536`", " ".join(text.split()))
-        holds = self.run_json("stretch", "stretch", name, 4096, "--drafter", "qwen2.5-7b")
+        self.assertIn("set nothing for 2048", self.run_ok("stretch", self.config, 2048))
+        text = self.run_ok("stretch", "qwen2.5-7b", 65536, "--drafter", self.config)
+        self.assertIn(f"`rotary stretch {self.config} 65536`", " ".join(text.split()))
+        holds = self.run_json("stretch", "stretch", self.config, 4096, "--drafter", "qwen2.5-7b")
         self.assertIn("It holds that many tokens.", holds["drafter"])
 
     def test_wrong_arguments_are_refused(self):

@@ -67,8 +67,7 @@ class TableTest(ToolTest):
         self.assertEqual((self.path / "a.npz").read_bytes(), (self.path / "b.npz").read_bytes())
 
     def test_json_holds_the_numbers(self):
-        name = self.write_config(LLAMA)
-        arguments = ["table", name, "--positions", POSITIONS_TEXT]
+        arguments = ["table", self.config, "--positions", POSITIONS_TEXT]
         document = self.run_json("table", *arguments)
         self.assertEqual(document["positions"], POSITIONS)
         self.assertEqual(document["shape"], [8, 8])
@@ -81,8 +80,7 @@ class TableTest(ToolTest):
         np.testing.assert_array_equal(saved, np.float32(document["cos"]))
 
     def test_text_holds_the_numbers(self):
-        name = self.write_config(LLAMA)
-        text = self.run_ok("table", name, "--positions", POSITIONS_TEXT, "--form", "hf")
+        text = self.run_ok("table", self.config, "--positions", POSITIONS_TEXT, "--form", "hf")
         head, *lines = text.splitlines()
         self.assertEqual(head.split(), ["position", "feature", "cos", "sin"])
         self.assertEqual(len(lines), len(POSITIONS) * 16)
@@ -103,12 +101,12 @@ class TableTest(ToolTest):
                           *arguments)
 
     def test_wrong_arguments_are_refused(self):
-        name = self.write_config(LLAMA)
-        for out in [[], ["--out", "t.npz"]]:
-            self.assert_fails(2, ["at most"], "table", name, "--positions", "0:99999999999", *out)
-        self.assert_fails(2, ["half-width"], "table", name, "--positions", "0", "--form", "wide")
+        for part, arguments in (("at most", ["0:99999999999"]),
+                                ("at most", ["0:99999999999", "--out", "t.npz"]),
+                                ("half-width", ["0", "--form", "wide"])):
+            self.assert_fails(2, [part], "table", self.config, "--positions", *arguments)
         (self.path / "t.npz").write_bytes(b"precious")
-        existing = ["table", name, "--positions", "0", "--out", "t.npz"]
+        existing = ["table", self.config, "--positions", "0", "--out", "t.npz"]
         self.assert_fails(4, ["--force"], *existing)
         self.run_ok(*existing, "--force")
         self.assertEqual(np.load(self.path / "t.npz")["cos"].shape, (1, 8))

@@ -135,9 +135,8 @@ class TableOfSpecsTest(ToolTest):
     SPEC = ["--set", "head_dim=16", "--set", "base=10000", "--set", "pairing=half"]
 
     def test_rope_by_options_equals_rope_by_a_config(self):
-        name = self.write_config(LLAMA)
         where = ["--positions", "-3:3,100000"]
-        of_config = self.run_json("table", "table", name, *where)
+        of_config = self.run_json("table", "table", self.config, *where)
         self.assertEqual(self.run_json("table", "table", "rope", *self.SPEC, *where), of_config)
         by_options = [*self.SPEC[:4], "--pairing", "half"]
         self.assertEqual(self.run_json("table", "table", "rope", *by_options, *where), of_config)
@@ -221,15 +220,14 @@ class NamesTest(ToolTest):
             self.assert_fails(5, ["no rotary embedding", part], "table", card, "--positions", "0")
 
     def test_options_of_other_kinds_are_refused(self):
-        name = self.write_config(LLAMA)
         whisper = ["whisper", "--dim", 4, "--positions", "0"]
         alibi = ["alibi", "--heads", 2, "--distances", "0"]
         shaw = ["shaw", "--left", 1, "--right", 1, "--distances", "0"]
         for parts, command in (
             (["--positions is for", "take --distances LIST"], ["alibi", "--positions", "0"]),
             (["--distances is for", "take --positions LIST"], ["whisper", "--distances", "0"]),
-            (["--distances is for"], [name, "--distances", "0"]),
-            (["--heads is for relative biases"], [name, "--positions", "0", "--heads", 2]),
+            (["--distances is for"], [self.config, "--distances", "0"]),
+            (["--heads is for relative biases"], [self.config, "--positions", "0", "--heads", 2]),
             (["--heads is for relative biases"], [*shaw, "--heads", 2]),
             (["--dim is for sinusoidal"], [*alibi, "--dim", 2]),
             (["--dtype is for"], [*shaw, "--dtype", "f32"]),
@@ -239,7 +237,7 @@ class NamesTest(ToolTest):
             (["--padding-idx is for fairseq"], [*whisper, "--padding-idx", 1]),
             (["--layout and --spacing are for sinusoidal"], [*whisper, "--layout", "interleaved"]),
             (["--dtype is for --numerics"],
-             [name, "--positions", "0", "--dtype", "f32"]),
+             [self.config, "--positions", "0", "--dtype", "f32"]),
         ):
             self.assert_fails(2, parts, "table", *command)
 

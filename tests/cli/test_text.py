@@ -36,9 +36,9 @@ class HostileTextTest(ToolTest):
     def setUp(self):
         super().setUp()
         self.file = os.fsdecode(FILE_NAME)
-        self.config(LLAMA | {NAME: NAME, "max_position_embeddings": 512})
+        self.write_hostile(LLAMA | {NAME: NAME, "max_position_embeddings": 512})
 
-    def config(self, config):
+    def write_hostile(self, config):
         (self.path / self.file).write_text(json.dumps(config))
 
     def assert_shown(self, written, what):
@@ -137,7 +137,7 @@ class HostileTextTest(ToolTest):
             LLAMA | {"layer_types": [NAME, NAME, NAME]},
             TWO_TYPES | {"layer_types": [NAME, NAME, NAME]},
         ]:
-            self.config(config)
+            self.write_hostile(config)
             for command in ["inspect", "explain"]:
                 self.check(command, self.file, codes=(0, 3, 5))
             self.check("check", self.file, codes=(0, 1))
@@ -153,7 +153,7 @@ class HostileTextTest(ToolTest):
     def test_names_of_layer_types_are_escaped(self):
         rope = dict(TWO_TYPES["rope_parameters"])
         rope[NAME] = rope.pop("sliding_attention")
-        self.config(TWO_TYPES | {"layer_types": ["full_attention", NAME, "full_attention"],
+        self.write_hostile(TWO_TYPES | {"layer_types": ["full_attention", NAME, "full_attention"],
                                  "rope_parameters": rope})
         for arguments in [["inspect", self.file], ["explain", self.file],
                           ["table", self.file, "--positions", "0", "--layer-type", NAME],

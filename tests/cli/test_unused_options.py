@@ -83,7 +83,6 @@ NUMBERS = ["0", "1", "2", "3", "7", "64", "99999999", "0.5"]
 class UnusedOptionsTest(ToolTest):
     def setUp(self):
         super().setUp()
-        self.write_config(LLAMA)
         self.write_config(TWO_TYPES, "two.json")
         self.write_config(SUSPICIOUS, "warns.json")
         self.write_config(LLAMA | {"model_type": "phi"}, "phi.json")

@@ -104,7 +104,7 @@ def part_of(found, wanted):
 
 
 class ToolTest(unittest.TestCase):
-    """Each test has its own folder, in which the tool runs."""
+    """Each test has its own folder, in which the tool runs. LLAMA is config.json there."""
 
     failed_as_json = set()  # (command, exit code) of this process
 
@@ -112,6 +112,7 @@ class ToolTest(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
         self.path = pathlib.Path(self.folder.name)
+        self.config = self.write_config(LLAMA)
 
     def write_config(self, config, name="config.json"):
         text = config if isinstance(config, str) else json.dumps(config)
