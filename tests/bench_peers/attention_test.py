@@ -9,6 +9,7 @@ Usage: attention_test.py REPOSITORY
 import json
 import pathlib
 import sys
+import types
 import unittest
 
 import jsonschema
@@ -100,8 +101,8 @@ class Verification(unittest.TestCase):
         work = AttentionWork(GROUPED)
         wrong = Computed(work, "none").result()
         wrong[:, [3, 4]] = wrong[:, [4, 3]]  # the last of the first group, the first of the second
-        computed = type("Wrong", (), {"result": lambda self: wrong})()
-        self.assertGreater(largest_error(computed, work, "none", Accuracy(cache="int8")), 1)
+        given = types.SimpleNamespace(result=lambda: wrong)
+        self.assertGreater(largest_error(given, work, "none", Accuracy(cache="int8")), 1)
 
     def test_bfloat16_numbers_survive_a_round_trip(self):
         bits = bfloat16_bits(np.array([1.0, -3.14159, 1e-30, 65280.0], np.float32))
@@ -119,8 +120,8 @@ class Verification(unittest.TestCase):
         work = AttentionWork(Shape(5, 5))
         wrong = Computed(work, "none").result()
         wrong[4, 7, 63] = np.nan
-        computed = type("Wrong", (), {"result": lambda self: wrong})()
-        self.assertFalse(largest_error(computed, work, "none", Accuracy()) <= 1)
+        given = types.SimpleNamespace(result=lambda: wrong)
+        self.assertFalse(largest_error(given, work, "none", Accuracy()) <= 1)
 
     def test_t5_buckets_widen_from_16_tokens_on(self):
         # Each distance below 16 has its own bucket. Later buckets widen; the last begins at 113.

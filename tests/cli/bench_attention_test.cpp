@@ -40,7 +40,7 @@ TEST(BenchAttention, FindsEachWrongElementOfTheSample) {
       // Feature 7 of head 3 of the last query: first with a wrong bit, then a NaN.
       const HeadsView out = tensors.out.view();
       auto* const last = static_cast<std::byte*>(out.data) + tensors.out.bytes() - 1;
-      *last ^= std::byte{1};  // of the exponent
+      *last ^= std::byte{1};  // a bit of the exponent
       const AttentionVerification wrong = verify_result(**job);
       EXPECT_EQ(wrong.wrong, 1);
       EXPECT_EQ(wrong.worst_query, line.queries() - 1);

@@ -73,7 +73,7 @@ TEST(BenchVerification, FindsEachWrongElementOfTheSample) {
       // A rotated and an unrotated feature, in the first and in the last token.
       for (const std::int64_t index : {3, 10, 49 * 24 + 5, 49 * 24 + 23}) {
         std::byte* const at = right.element(index) + size_in_bytes(dtype) - 1;
-        *at ^= std::byte{1};  // of the exponent
+        *at ^= std::byte{1};  // a bit of the exponent
         EXPECT_EQ(right.verification().wrong, 1) << index;
         *at ^= std::byte{1};
       }

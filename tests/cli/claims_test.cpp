@@ -77,7 +77,7 @@ claims::Claim sound_claim() {
           .examine = two_of_three};
 }
 
-// The message of the failure that these claims end with, or "" when there is none.
+// The message of the failure that the claim causes, or "" if it causes none.
 std::string failure_of(const claims::Claim& claim) {
   try {
     claims::check(std::array{claims::examine(claim)});

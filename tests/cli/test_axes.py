@@ -96,7 +96,6 @@ class RotateAxesTest(ToolTest):
         self.assert_fails(2, ["rope takes its numbers by --set"], "rotate", "--config", "rope",
                           *self.arguments(VIDEO)[-7:])
 
-
     def test_a_config_with_mrope_sections_rotates_by_three_axes(self):
         sections = {"type": "mrope", "mrope_section": [4, 1, 3]}
         self.write_config(LLAMA | {"model_type": "qwen2_vl", "rope_scaling": sections})
