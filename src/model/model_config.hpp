@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "model/class_sizes.hpp"
 #include "model/families.hpp"
+#include "model/families/class_sizes.hpp"
 #include "model/json/reader.hpp"
 #include "model/rope/rope_layout.hpp"
 #include "model/sources.hpp"

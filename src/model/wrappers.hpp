@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/class_sizes.hpp"
+#include "model/families/class_sizes.hpp"
 #include "model/json/reader.hpp"
 #include "rotary/model_spec.hpp"
 

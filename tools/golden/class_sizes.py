@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the rows of src/model/class_sizes_data.cpp from an installed transformers (5.24).
+"""Prints the rows of src/model/families/class_sizes_data.cpp from an installed transformers (5.24).
 
     class_sizes.py docs/families.md
 

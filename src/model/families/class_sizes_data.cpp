@@ -3,7 +3,7 @@
 #include <span>
 #include <string_view>
 
-#include "model/class_sizes.hpp"
+#include "model/families/class_sizes.hpp"
 #include "model/words.hpp"
 
 namespace rotary {
