@@ -125,7 +125,7 @@ def main():
     golden = {
         "name": "attention_encodings",
         "produced_by": f"huggingface/transformers {release.version}, its wheel, for T5's buckets, "
-                       "BLOOM's slopes and rotations; tools/golden/attention.py",
+                       "BLOOM's slopes and rotations; conformance/golden/attention.py",
         "torch": f"{torch.__version__} Debian CPU",
         "inputs": {name: inputs(shape, random) for name, shape in SHAPES.items()},
         "masks": MASKS,

@@ -52,7 +52,7 @@ def remade(golden, release):
         return bucket_numbers(golden, release)
     if "slopes" in golden:
         return slope_numbers(golden, release)
-    raise NoCase("no case makes this file again; tools/golden/cases.py")
+    raise NoCase("no case makes this file again; conformance/golden/cases.py")
 
 
 def frequency_numbers(models, release):

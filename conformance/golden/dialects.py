@@ -254,7 +254,7 @@ def main(words):
         cases = [each for engine in ENGINES
                  for each in made.get(engine, [old for old in recorded if old["engine"] == engine])]
         lines = ",\n".join(json.dumps(each) for each in cases)
-        head = '{"produced_by": "tools/golden/dialects.py", "cases": [\n'
+        head = '{"produced_by": "conformance/golden/dialects.py", "cases": [\n'
         PATH.write_text(head + lines + "\n]}\n")
         return 0
     for engine in chosen:

@@ -124,7 +124,7 @@ def main():
              | difference(one, other, context) for title, one, other, context in CASES]
     if sys.argv[1:] == ["--write"]:
         made = ",\n".join("  " + json.dumps(case) for case in cases)
-        PATH.write_text('{"produced_by": "tools/golden/first_positions.py", "cases": [\n'
+        PATH.write_text('{"produced_by": "conformance/golden/first_positions.py", "cases": [\n'
                         + made + "\n]}\n")
         return 0
     recorded = json.loads(PATH.read_text())["cases"]

@@ -81,7 +81,8 @@ def main():
     cases = [case(rope_type, parameters, dimension, base, context)
              for rope_type, (rules, contexts) in RULES.items() for parameters in rules
              for dimension in DIMENSIONS for base in BASES for context in contexts]
-    head = {"name": "float32_frequencies", "produced_by": "tools/golden/float32_frequencies.py",
+    head = {"name": "float32_frequencies",
+            "produced_by": "conformance/golden/float32_frequencies.py",
             "transformers": transformers.__version__, "torch": torch.__version__}
     print(json.dumps(head)[:-1] + ', "cases": [')
     print(",\n".join(json.dumps(each) for each in cases))

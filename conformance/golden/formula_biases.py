@@ -76,7 +76,7 @@ def case_of(name):
 def main():
     print(json.dumps({
         "name": "formula_biases",
-        "produced_by": "tools/golden/formula_biases.py, mpmath with 50 digits",
+        "produced_by": "conformance/golden/formula_biases.py, mpmath with 50 digits",
         "note": "[heads][queries][keys] from position 0; gradients of the sum of d times the bias",
         **{name: case_of(name) for name in FORMULAS}}))
 

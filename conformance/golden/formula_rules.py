@@ -75,8 +75,8 @@ def cases():
 
 def main():
     lines = ",\n".join(json.dumps(case) for case in cases())
-    print('{"name": "formula_rules", "produced_by": "tools/golden/formula_rules.py, mpmath with 50 '
-          'digits", "cases": [\n' + lines + "]}")
+    print('{"name": "formula_rules", "produced_by": "conformance/golden/formula_rules.py, '
+          'mpmath with 50 digits", "cases": [\n' + lines + "]}")
 
 
 if __name__ == "__main__":

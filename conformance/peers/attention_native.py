@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attention of rotary and ggml through ctypes: bench/peers/attention.h."""
+"""Attention of rotary and ggml through ctypes: conformance/peers/native/attention.h."""
 
 import ctypes
 from ctypes import c_double, c_int32, c_int64, c_void_p
@@ -15,7 +15,7 @@ DTYPES = {"f32": 1, "bf16": 2, "f16": 3, "int8": 4, "q8_0": 4}  # ATTENTION_F32,
 
 
 class AttentionJob(ctypes.Structure):
-    """attention_job of bench/peers/attention.h."""
+    """attention_job of conformance/peers/native/attention.h."""
 
     _fields_ = (fields(c_void_p, "q k v out t5_table mask")
                 + fields(c_int64, "queries keys heads key_heads head_dim") + [("base", c_double)]

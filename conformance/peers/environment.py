@@ -81,8 +81,8 @@ def build_native(root, folder):
     build = folder / "native"
     if not (build / "build.ninja").exists():
         say("configure ggml and rotary, -O3")
-        call(["cmake", "-S", str(root / "bench/peers"), "-B", str(build), "-G", "Ninja",
-              "-D", "CMAKE_BUILD_TYPE=Release",
+        call(["cmake", "-S", str(root / "conformance/peers/native"), "-B", str(build),
+              "-G", "Ninja", "-D", "CMAKE_BUILD_TYPE=Release",
               "-D", f"GGML_SOURCE={folder / 'ggml/source' / GGML}"])
     say("build what changed of ggml and rotary")
     # The build prints its own progress, since the first one takes minutes.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The jobs of bench/peers through ctypes: rotary, ggml and the in-place scale."""
+"""The jobs of conformance/peers/native through ctypes: rotary, ggml and the in-place scale."""
 
 import ctypes
 import json
@@ -15,7 +15,7 @@ def fields(kind, names):
 
 
 class RotationJob(ctypes.Structure):
-    """peers_job of bench/peers/peers.h."""
+    """peers_job of conformance/peers/native/peers.h."""
 
     _fields_ = (fields(c_void_p, "q k q_out k_out") + [("spec", c_char_p), ("base", c_double)]
                 + fields(c_int64, "tokens query_heads key_heads head_dim first")

@@ -25,7 +25,7 @@ import environment
 import goals
 import tables
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build/peers"
 
 

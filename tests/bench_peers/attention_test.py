@@ -16,7 +16,7 @@ import jsonschema
 import numpy as np
 
 repository = pathlib.Path(sys.argv[1])
-sys.path[:0] = [str(repository / "tools/bench/peers"), str(repository / "tests/support")]
+sys.path[:0] = [str(repository / "conformance/peers"), str(repository / "tests/support")]
 
 import attention_ratios  # noqa: E402
 import attention_tables  # noqa: E402

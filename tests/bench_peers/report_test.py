@@ -15,7 +15,7 @@ import jsonschema
 import numpy as np
 
 repository = pathlib.Path(sys.argv[1])
-sys.path[:0] = [str(repository / "tools/bench/peers"), str(repository / "tests/support")]
+sys.path[:0] = [str(repository / "conformance/peers"), str(repository / "tests/support")]
 
 import documents  # noqa: E402
 import goals  # noqa: E402

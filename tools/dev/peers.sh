@@ -5,5 +5,5 @@
 
 bench_peers() {
   install_packages "${packages_build[@]}" "${packages_peers[@]}"
-  /usr/bin/python3 -B tools/bench/peers/peers.py "$@"
+  /usr/bin/python3 -B conformance/peers/peers.py "$@"
 }

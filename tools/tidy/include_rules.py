@@ -127,7 +127,7 @@ RULES = (
     Rule("bench/", (PUBLIC, "reference/", "check/"), STANDARD, ("hwy/", "fmt/") + SYSTEM, REACH),
     Rule("bench/start/", (PUBLIC, "apps/progress.hpp", "bench/"), STANDARD, ("fmt/",), REACH),
     Rule(
-        "bench/peers/", (PUBLIC, "bench/scale/", "bench/attention/peaks.hpp"),
+        "conformance/peers/native/", (PUBLIC, "bench/scale/", "bench/attention/peaks.hpp"),
         STANDARD | C_STANDARD | {"time.h"}, ("ggml",), REACH,
     ),
     Rule(
@@ -158,7 +158,7 @@ RULES = (
         (PUBLIC, "cuda/include/rotary/", "src/c_api/handles.hpp", "tests/support/"),
         STANDARD, ("cuda_", "gtest/"), REACH,
     ),
-    Rule("tools/golden/", (PUBLIC, "apps/", "cli/"), STANDARD, (), REACH),
+    Rule("conformance/golden/", (PUBLIC, "apps/", "cli/"), STANDARD, (), REACH),
     Rule("examples/", (PUBLIC,), STANDARD | C_STANDARD, (), REACH),
     Rule(
         "fuzz/",

@@ -18,7 +18,7 @@ from wheels import wheel_of
 from cells import Model
 
 HERE = pathlib.Path(__file__).resolve().parent
-# Models with these names have positions on two axes, which tools/golden/classes compares.
+# Models with these names have positions on two axes, which conformance/golden/classes compares.
 OF_IMAGES = re.compile("vision|vit|pixtral|_dit|Transformer|_video|siglip|clip")
 PART = re.compile(r"_(text|vision|audio|encoder|decoder|talker)(_(?!\d).*)?$")
 ROTATES = re.compile("rotary|rotate_half|\\brope\\b|_rope|rope_", re.IGNORECASE)

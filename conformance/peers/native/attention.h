@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Causal attention of rotary and of ggml, called and timed by
- * tools/bench/peers/attention_measure.py. On failure make returns NULL and run returns -1. */
+ * conformance/peers/attention_measure.py. On failure make returns NULL and run returns -1. */
 #ifndef ROTARY_BENCH_PEERS_ATTENTION_H
 #define ROTARY_BENCH_PEERS_ATTENTION_H
 
@@ -23,7 +23,7 @@ enum { ATTENTION_F32 = 1, ATTENTION_BF16 = 2, ATTENTION_F16 = 3, ATTENTION_8_BIT
 
 /* Contiguous: [heads, tokens, head_dim] for rotary, [tokens, heads, head_dim] for ggml. Key c is at
  * position c, the last query at the last key's. Members mirror class AttentionJob of
- * tools/bench/peers/attention_native.py. */
+ * conformance/peers/attention_native.py. */
 typedef struct attention_job {
   void* q;
   void* k;

@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "bench/peers/attention.h"
-#include "bench/peers/ggml_run.h"
+#include "conformance/peers/native/attention.h"
+#include "conformance/peers/native/ggml_run.h"
 
 enum { tensors = 16 }; /* q, k, v, mask, positions, intermediate tensors, the result */
 

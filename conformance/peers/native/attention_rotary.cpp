@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "bench/attention/peaks.hpp"
-#include "bench/peers/attention.h"
+#include "conformance/peers/native/attention.h"
 #include "rotary/attention.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/kv_cache.hpp"

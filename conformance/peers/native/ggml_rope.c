@@ -5,9 +5,9 @@
 #include <ggml.h>
 #include <stdlib.h>
 
-#include "bench/peers/clock.h"
-#include "bench/peers/ggml_run.h"
-#include "bench/peers/peers.h"
+#include "conformance/peers/native/clock.h"
+#include "conformance/peers/native/ggml_run.h"
+#include "conformance/peers/native/peers.h"
 #include "rotary/rotary.h"
 
 typedef struct ggml_rope_job {

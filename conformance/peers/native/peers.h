@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loops over one job, called by tools/bench/peers through ctypes. make returns NULL on failure.
+/* Loops over one job, called by conformance/peers through ctypes. make returns NULL on failure.
  * time returns the nanoseconds of all calls together, or -1. */
 #ifndef ROTARY_BENCH_PEERS_PEERS_H
 #define ROTARY_BENCH_PEERS_PEERS_H
@@ -18,7 +18,7 @@ enum { PEERS_ROWS_PREPARED = 1, PEERS_ROWS_IN_EACH_CALL = 2 };
 
 /* Queries [tokens, query_heads, head_dim] and keys [tokens, key_heads, head_dim], contiguous, at
  * positions first, first + 1, … In place if outputs equal inputs. Members mirror class Job of
- * tools/bench/peers/native.py. */
+ * conformance/peers/native.py. */
 typedef struct peers_job {
   void* q;
   void* k;

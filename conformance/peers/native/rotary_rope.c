@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/peers/clock.h"
-#include "bench/peers/peers.h"
+#include "conformance/peers/native/clock.h"
+#include "conformance/peers/native/peers.h"
 #include "rotary/rotary.h"
 #include "rotary/rotary_threads.h"
 

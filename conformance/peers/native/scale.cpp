@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <new>
 
-#include "bench/peers/clock.h"
-#include "bench/peers/peers.h"
 #include "bench/scale/scale_in_place.hpp"
+#include "conformance/peers/native/clock.h"
+#include "conformance/peers/native/peers.h"
 #include "rotary/rotary.h"
 #include "rotary/rotary_threads.h"
 

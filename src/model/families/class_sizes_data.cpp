@@ -14,8 +14,8 @@ struct SizesOfClasses {
   std::string_view model_types;
 };
 
-// Printed by tools/golden/class_sizes.py from Transformers 5.24: hidden size, heads, layers and
-// positions, and the classes that have them.
+// Printed by conformance/golden/class_sizes.py from Transformers 5.24: hidden size, heads, layers
+// and positions, and the classes that have them.
 constexpr SizesOfClasses of_classes[] = {
     {{2048, 16, 32, 16384}, "afmoe"},
     {{4096, 64, 12, 512}, "albert"},
