@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The preconditions of `rotary bench attention`: it detects a wrong element, distinguishes the
-// encodings, and counts operations and bytes as documented.
+// `rotary bench attention` finds a wrong element, tells encodings apart, and counts operations and
+// bytes as documented.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,10 +37,10 @@ TEST(BenchAttention, FindsEachWrongElementOfTheSample) {
       EXPECT_EQ(right->wrong, 0) << to_string(dtype) << right->worst;
       EXPECT_GT(right->worst, 0);
       EXPECT_EQ(right->elements, step == AttentionStep::prefill ? 7 * 32 : 32);
-      // Feature 7 of head 3 of the last query: first with a wrong bit, then a NaN.
+      // Spoils feature 7 of head 3 of the last query: first by a wrong bit, then by a NaN.
       const HeadsView out = tensors.out.view();
       auto* const last = static_cast<std::byte*>(out.data) + tensors.out.bytes() - 1;
-      *last ^= std::byte{1};  // a bit of the exponent
+      *last ^= std::byte{1};  // an exponent bit; in f16 a fraction bit
       const AttentionVerification wrong = verify_result(**job);
       EXPECT_EQ(wrong.wrong, 1);
       EXPECT_EQ(wrong.worst_query, line.queries() - 1);
@@ -53,8 +53,7 @@ TEST(BenchAttention, FindsEachWrongElementOfTheSample) {
   }
 }
 
-// The result of one encoding is refused as the result of every other.
-TEST(BenchAttention, AcceptsNoOtherEncodingsResult) {
+TEST(BenchAttention, RefusesTheResultOfEveryOtherEncoding) {
   AttentionLine line{
       .encoding = &encoding("none"), .tokens = 40, .shape = {.heads = 2, .key_heads = 2}};
   const AttentionTensors tensors(line);
@@ -74,13 +73,13 @@ TEST(BenchAttention, AcceptsNoOtherEncodingsResult) {
   }
 }
 
-TEST(BenchAttention, SamplesFirstQueriesAndTheLast) {
+TEST(BenchAttention, SamplesTheFirstAndTheLastQuery) {
   EXPECT_EQ(sampled_queries(1), std::vector<std::int64_t>({0}));
   EXPECT_EQ(sampled_queries(2), std::vector<std::int64_t>({0, 1}));
   EXPECT_EQ(sampled_queries(4096), std::vector<std::int64_t>({0, 1, 7, 63, 256, 2048, 4094, 4095}));
 }
 
-TEST(BenchAttention, GoalsDependOnTheStepAndItsTokens) {
+TEST(BenchAttention, GoalsDependOnEncodingStepTokensAndThreads) {
   struct Case {
     std::string_view name;
     AttentionStep step;
@@ -125,7 +124,7 @@ TEST(BenchAttention, GoalsDependOnTheStepAndItsTokens) {
 TEST(BenchAttention, CountsOperationsAndBytes) {
   const AttentionHeads shape{.heads = 6, .key_heads = 2, .head_dim = 10, .dtype = DType::bf16};
   const AttentionLine prefill{
-      .encoding = &encoding("none"), .tokens = 5, .shape = shape};  // 15 pairs a head
+      .encoding = &encoding("none"), .tokens = 5, .shape = shape};  // 15 scores for each head
   EXPECT_EQ(operations_of(prefill), 15 * 6 * 10 * 4);
   EXPECT_EQ(cache_bytes(prefill), 2 * 5 * 2 * 10 * 2);
   EXPECT_EQ(scores_bytes(prefill), 6 * 5 * 5 * 4);
@@ -136,14 +135,14 @@ TEST(BenchAttention, CountsOperationsAndBytes) {
   decode.encoding = &encoding("int8");
   EXPECT_EQ(cache_bytes(decode), 2 * 5 * 2 * (10 + 4));
   decode.tokens = 32'768;
-  EXPECT_EQ(goal_of(decode)->limit, 0.5) << "three query heads on a key head";
+  EXPECT_EQ(goal_of(decode)->limit, 0.5) << "the goal for three query heads per key head";
 }
 
-TEST(BenchPeaks, CountMultiplyAddsAndReadOnlyTheirBytes) {
+TEST(BenchPeaks, CountMultiplyAddsAndReadOnlyTheGivenBytes) {
   EXPECT_GT(multiply_and_add(1), 0);
   EXPECT_EQ(multiply_and_add(6), 2 * multiply_and_add(3));
   for (const std::size_t count : {0U, 1U, 63U, 300U}) {
-    const std::vector<std::byte> bytes(count);  // a sanitizer knows its end
+    const std::vector<std::byte> bytes(count);  // AddressSanitizer finds reads beyond it
     read_bytes(bytes.data(), count);
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The preconditions of `rotary bench`: it detects a wrong element, does not time a wrong result,
-// and its rooflines touch exactly the bytes that they name.
+// `rotary bench` finds a wrong element and does not time a wrong result. Its rooflines
+// scale only rotated features and copy every head.
 #include "cli/commands/bench.hpp"
 
 #include <gtest/gtest.h>
@@ -70,10 +70,10 @@ TEST(BenchVerification, FindsEachWrongElementOfTheSample) {
       EXPECT_EQ(right.verification().elements, 32 * 2 * 12);
       EXPECT_EQ(right.verification().wrong, 0) << to_string(dtype) << ' ' << to_string(pairing);
       EXPECT_GT(right.verification().worst, 0);
-      // A rotated and an unrotated feature, in the first and in the last token.
+      // A rotated and an unrotated feature of the first and of the last token.
       for (const std::int64_t index : {3, 10, 49 * 24 + 5, 49 * 24 + 23}) {
         std::byte* const at = right.element(index) + size_in_bytes(dtype) - 1;
-        *at ^= std::byte{1};  // a bit of the exponent
+        *at ^= std::byte{1};  // an exponent bit; in f16 a fraction bit
         EXPECT_EQ(right.verification().wrong, 1) << index;
         *at ^= std::byte{1};
       }
@@ -82,12 +82,12 @@ TEST(BenchVerification, FindsEachWrongElementOfTheSample) {
   }
 }
 
-TEST(BenchVerification, CountsNanAndFindsHeadsInEitherLayout) {
+TEST(BenchVerification, CountsNanAndLocatesTheWorstElement) {
   const RotatedSample right = rotated(DType::f32, Pairing::half, 12, Layout::heads_first);
   EXPECT_EQ(right.verification().wrong, 0);
   const float nan = std::numeric_limits<float>::quiet_NaN();
   std::memcpy(right.element(0), &nan, sizeof nan);
-  const float large = 1000;  // head 1 of the last token, its last feature
+  const float large = 1000;  // for the last feature of head 1 of the last token
   std::memcpy(right.element(2 * 50 * 12 - 1), &large, sizeof large);
   const Verification found = right.verification();
   EXPECT_EQ(found.wrong, 2);
@@ -107,7 +107,7 @@ TEST(BenchVerification, FindsNanInPairsOfZeros) {
   right.before = take_sample(right.tensor.view());
   EXPECT_EQ(right.verification().wrong, 0);
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  for (const std::int64_t index : {0, 7, 11, 49 * 24 + 5}) {  // 11 does not turn
+  for (const std::int64_t index : {0, 7, 11, 49 * 24 + 5}) {  // feature 11 is not rotated
     std::memcpy(right.element(index), &nan, sizeof nan);
     EXPECT_EQ(right.verification().wrong, 1) << index;
     std::memset(right.element(index), 0, sizeof nan);
@@ -171,7 +171,7 @@ TEST(BenchInterleave, AlternatesContendersAndStopsAtAnError) {
   const auto slow = [&order](char name) {
     return [&order, name](std::int64_t calls) {
       order.append(static_cast<std::size_t>(calls), name);
-      volatile double sink = 1;  // some 0.2 ms: a sample needs no second call
+      volatile double sink = 1;  // some 0.2 ms, so a sample is one call
       for (int i = 0; i < 200'000; ++i) sink = sink * 0.5 + 1;
       return Status();
     };
@@ -200,7 +200,7 @@ using cli::Json;
 using cli::judged;
 using cli::verdict_text;
 
-TEST(BenchReport, MarksMissedGoalsOfABusyMachine) {
+TEST(BenchReport, MarksGoalsMissedOnABusyMachine) {
   const auto verdict = [](bool met, double spread) {
     return verdict_text(judged({{"met", met}}, spread));
   };
@@ -212,7 +212,7 @@ TEST(BenchReport, MarksMissedGoalsOfABusyMachine) {
   EXPECT_TRUE(goals_text(lines).starts_with("\n0 of 1 goals met\n1 not met on a busy machine"));
 }
 
-// A scale by 1 changes no number, but makes a signalling NaN a quiet one.
+// Scaling by 1 keeps every number but turns a signalling NaN into a quiet one.
 TEST(BenchRoofline, ScalesOnlyRotatedFeatures) {
   constexpr std::uint32_t signalling = 0x7FA00000;
   constexpr std::uint32_t quiet = 0x7FE00000;
@@ -240,7 +240,7 @@ TEST(BenchRoofline, ScalesOnlyRotatedFeatures) {
   }
 }
 
-TEST(BenchRoofline, CopiesEveryHeadToEitherLayoutWithAnyNumberOfThreads) {
+TEST(BenchRoofline, CopiesEveryHeadForEachLayoutAndThreadCount) {
   for (const std::int64_t count : {1, 2, 5}) {
     const auto threads = Threads::start(count);
     ASSERT_TRUE(threads);
@@ -268,7 +268,7 @@ TEST(BenchRoofline, CopiesEveryHeadToEitherLayoutWithAnyNumberOfThreads) {
   }
 }
 
-TEST(BenchLines, RequestedValuesReplaceThoseOfTheSet) {
+TEST(BenchLines, RequestedValuesReplaceTheDefaults) {
   const std::vector<Line> lines =
       lines_of({.operations = {&operation("rotate"), &operation("rows")},
                 .tokens = {{3, 5}},
@@ -278,11 +278,11 @@ TEST(BenchLines, RequestedValuesReplaceThoseOfTheSet) {
   ASSERT_EQ(lines.size(), 4U);
   EXPECT_EQ(describe(lines[0]), "rotate: f16 interleaved, 3 tokens, 2 threads");
   EXPECT_EQ(describe(lines[1]), "rotate: f16 interleaved, 5 tokens, 2 threads");
-  EXPECT_EQ(describe(lines[2]), "rows: 3 tokens");  // no tensor: one line
+  EXPECT_EQ(describe(lines[2]), "rows: 3 tokens");  // has no dtype, pairing or threads
   EXPECT_EQ(describe(lines[3]), "rows: 5 tokens");
 }
 
-TEST(BenchLines, EachSetHasEachOperationAndNoLineTwice) {
+TEST(BenchLines, EachSetHasEveryOperationAndNoDuplicateLine) {
   for (const LineSet set : {LineSet::usual, LineSet::full}) {
     std::set<std::string> seen;
     std::set<std::string_view> names;
@@ -295,7 +295,7 @@ TEST(BenchLines, EachSetHasEachOperationAndNoLineTwice) {
   }
 }
 
-TEST(BenchGoals, DependOnTheOperationAndItsMemoryLevel) {
+TEST(BenchGoals, DependOnOperationDtypeThreadsAndMemoryLevel) {
   const Caches caches{.l1d = 32 << 10, .l2 = 1 << 20, .l3 = 32 << 20};
   struct Case {
     std::string_view operation;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A headless Chromium, controlled by the DevTools protocol over two pipes, without port or driver;
-and setup and checks shared by all tests of pages."""
+"""Controls a headless Chromium by the DevTools protocol over two pipes, without a port or driver.
+Has the setup and checks that all tests of pages share."""
 
 import json
 import os
@@ -12,17 +12,17 @@ import threading
 import unittest
 
 CHROMIUM = shutil.which("chromium")
-LIMIT_SECONDS = 120  # after which the browser is ended and the test fails
+LIMIT_SECONDS = 120  # then the browser is killed and the test fails
 
 
 class Browser:
-    """One page. `events` holds its unread events in order."""
+    """A browser with one page. `events` holds the events since the page was opened."""
 
     def __init__(self):
         self.events = []
         self.last_id = 0
         self.session = None
-        # The browser's helper processes may write there while they end.
+        # The browser's helper processes may still write to it during cleanup.
         self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         to_browser, self.to = os.pipe()
         self.out, from_browser = os.pipe()
@@ -50,7 +50,7 @@ class Browser:
                   downloadThroughput=0, uploadThroughput=0)
 
     def options(self):
-        # The sandbox refuses to start as root; the pages are the tests' own.
+        # Chromium's sandbox refuses to start as root. The tests trust their own pages.
         return ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
                 "--disable-background-networking", "--disable-extensions", "--no-first-run",
                 "--remote-debugging-pipe", f"--user-data-dir={self.profile.name}")
@@ -105,7 +105,7 @@ class Browser:
         return result["result"].get("value")
 
     def settle(self):
-        """Waits until the page has been laid out and painted anew."""
+        """Waits until the page is laid out and painted again."""
         self.evaluate("new Promise((done) => requestAnimationFrame(() => "
                       "requestAnimationFrame(() => done())))")
 
@@ -119,14 +119,14 @@ class Browser:
                 if event.get("method") == "Network.requestWillBeSent"]
 
     def complaints(self):
-        """Returns messages of the console and the log, uncaught exceptions and dialogs."""
+        """Returns the events of console, log, uncaught exceptions and dialogs."""
         kinds = ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded",
                  "Page.javascriptDialogOpening")
         return [event for event in self.events if event.get("method") in kinds]
 
 
 class PageTest:
-    """A mixin for test cases: all their pages open in one browser."""
+    """A mixin for test cases that open all their pages in one browser."""
 
     @classmethod
     def setUpClass(cls):
@@ -144,7 +144,7 @@ class PageTest:
 
 
 def luminance(colour):
-    """WCAG 2.1's relative luminance of a colour, rgb(r, g, b) or #rrggbb."""
+    """Returns WCAG 2.1's relative luminance of a colour, rgb(r, g, b) or #rrggbb."""
     if colour.startswith("#"):
         parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
     else:

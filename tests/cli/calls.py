@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of the tool that read each of its inputs, and small files for them."""
+"""Calls of the tool that read each of its inputs, and the small files that they need."""
 
 import numpy as np
 
@@ -7,8 +7,8 @@ import safetensors_files
 
 ROTATE = "rotate --config c.json --layout bthd --force"
 PERMUTE = "permute ? --config c.json --to interleaved --out o --force"
-# For each input of each command: calls that read it in place of "?". There are several if the
-# ending of the name decides how it is read.
+# Maps each input, (command, argument), to calls that read it. "?" stands for the name of its file.
+# Several calls of one input read the file in different ways.
 CALLS = {
     ("inspect", "CONFIG"): ["inspect ?"],
     ("check", "FILE"): ["check ?", "check c.json ? c.json"],
@@ -48,7 +48,7 @@ CALLS = {
                            "--theirs": "--ours q.npy --config c.json --first-position 0",
                            "--cos": "--sin x.npy", "--sin": "--cos x.npy",
                            "--inv-freq": ""}.items()}
-# The shapes of a plain array for each input that reads one.
+# Maps each input that reads an array to shapes that it accepts.
 SHAPES = {
     ("rotate", "--q"): [(1, 4, 2, 16)], ("rotate", "--k"): [(1, 4, 2, 16)],
     ("rotate", "--positions"): [(1, 4)],
@@ -67,7 +67,7 @@ SHAPES = {
 
 
 def write_files(test, config):
-    """Writes the files that the calls need beside their input, into the test's folder."""
+    """Writes the other files that the calls read into the test's folder."""
     test.write_config(config, "c.json")
     np.save(test.path / "q.npy", np.ones((1, 4, 2, 16), np.float32))
     np.save(test.path / "x.npy", np.ones((4, 8), np.float32))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A verdict follows from its evidence, and an unexpected one makes the command fail. test_claims.py
-// tests the verdicts themselves and their numbers.
+// Each verdict follows from its evidence, and an unexpected verdict makes the command fail.
+// test_claims.py tests the verdict and the numbers of each claim.
 #include "cli/claims/claims.hpp"
 
 #include <gtest/gtest.h>
@@ -47,13 +47,13 @@ TEST(Claims, TheVerdictFollowsFromTheEvidence) {
   EXPECT_EQ(verdict({{met, holds}, {met, holds}, {unmet, fails}}), Verdict::holds_only_if);
   EXPECT_EQ(verdict({{aside, holds}}), Verdict::needs_training);
   EXPECT_EQ(verdict({}), Verdict::needs_training);
-  // The claim holds in some cases, and its condition does not tell which.
+  // No verdict: the claim holds in some cases, and its condition does not tell which.
   EXPECT_EQ(verdict({{met, fails}, {unmet, holds}}), std::nullopt);
   EXPECT_EQ(verdict({{met, holds}, {met, fails}, {unmet, fails}}), std::nullopt);
   EXPECT_EQ(verdict({{met, holds}, {unmet, fails}, {unmet, holds}}), std::nullopt);
 }
 
-TEST(Claims, OneCaseIsEnoughWhereTheConditionIsUnmet) {
+TEST(Claims, AllMetCasesMustHoldButOneUnmetCaseSuffices) {
   const auto even = [](int number) { return number % 2 == 0; };
   EXPECT_TRUE(claims::holds_for(Setting::met, std::array{2, 4}, even));
   EXPECT_FALSE(claims::holds_for(Setting::met, std::array{2, 3}, even));
@@ -77,7 +77,7 @@ claims::Claim sound_claim() {
           .examine = two_of_three};
 }
 
-// The message of the failure that the claim causes, or "" if it causes none.
+// Returns the message of the failure that the claim causes, or "" without a failure.
 std::string failure_of(const claims::Claim& claim) {
   try {
     claims::check(std::array{claims::examine(claim)});
@@ -129,7 +129,7 @@ TEST(Claims, AreNumberedInOrder) {
   for (const claims::Claim& claim : claims::all_claims()) {
     EXPECT_EQ(claim.number, ++number);
     EXPECT_FALSE(claim.statement.empty() || claim.condition.empty()) << claim.name;
-    // A claim that no computation here decides must cite a published measurement.
+    // A claim that only training can decide must cite a published measurement.
     EXPECT_TRUE(claim.verdict != Verdict::needs_training || !claim.published.empty()) << claim.name;
   }
   EXPECT_EQ(number, 26);

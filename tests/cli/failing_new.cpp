@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loaded into the tool by LD_PRELOAD. From the beginning of main() ROTARY_FAILING_NEW allocations
-// succeed and the next one fails. With ROTARY_FAILING_NEW_LATER all later ones fail, too.
+// A library that LD_PRELOAD loads into the tool. After the start of main() ROTARY_FAILING_NEW
+// allocations succeed and the next one fails. With ROTARY_FAILING_NEW_LATER all later ones fail.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -26,14 +26,14 @@ int main_with_failures(int count, char** arguments, char** environment) {
     last_to_fail = std::getenv("ROTARY_FAILING_NEW_LATER") != nullptr ? never - 1 : index;
     first_to_fail = index;
   }
-  ::unsetenv("ROTARY_FAILING_NEW");  // programs that the tool starts are left alone
+  ::unsetenv("ROTARY_FAILING_NEW");  // spares the programs that the tool starts
   return main_of_tool(count, arguments, environment);
 }
 
 }  // namespace
 
-// The C library's start code calls this, which runs the initializers and then main.
-// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): the name it calls
+// The C library's start code calls this function, which runs initializers and then main().
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): its name
 extern "C" int __libc_start_main(Main main, int count, char** arguments, void (*init)(),
                                  void (*fini)(), void (*end)(), void* stack) {
   using Start = int (*)(Main, int, char**, void (*)(), void (*)(), void (*)(), void*);
@@ -42,7 +42,7 @@ extern "C" int __libc_start_main(Main main, int count, char** arguments, void (*
   return start(main_with_failures, count, arguments, init, fini, end, stack);
 }
 
-// The standard's other forms (arrays, nothrow) call these.
+// The standard's other forms (arrays, nothrow) call these operators.
 void* operator new(std::size_t bytes) {
   const std::size_t index = allocations++;
   const bool fails = index >= first_to_fail && index <= last_to_fail;

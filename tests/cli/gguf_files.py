@@ -3,8 +3,8 @@
 
 import struct
 
-# The numbers of GGUF's types. A key's type follows from its Python value; a list has two: its own
-# and that of its elements.
+# GGUF's numbers of types. A key's type follows from its Python value. A list is stored with two
+# types: ARRAY, then that of its elements.
 UINT32, FLOAT32, BOOLEAN, STRING, ARRAY = 4, 6, 7, 8, 9
 FORMATS = {UINT32: "I", FLOAT32: "f", BOOLEAN: "?"}
 
@@ -33,7 +33,7 @@ def encoded_value(value):
 
 
 def encoded(keys, tensors=()):
-    """tensors: names of tensors with one number each. Their data are left out."""
+    """Encodes a file. `tensors` names tensors of one number each, whose data are left out."""
     parts = [b"GGUF", struct.pack("<IQQ", 3, len(tensors), len(keys))]
     for name, value in keys.items():
         parts += [text(name), struct.pack("<I", type_of(value)), encoded_value(value)]
@@ -43,8 +43,8 @@ def encoded(keys, tensors=()):
 
 
 def llama(**keys):
-    """Keys of Llama 3.1. The given keys replace them or are added; "__" stands for a dot, as in
-    "rope__freq_base"."""
+    """Returns the keys of Llama 3.1, changed or extended by the given keys. "__" stands for a dot,
+    as in "rope__freq_base"."""
     own = {"block_count": 32, "context_length": 131072, "embedding_length": 4096,
            "attention__head_count": 32, "attention__head_count_kv": 8,
            "rope__freq_base": 500000.0, "rope__dimension_count": 128}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any value is printed as valid JSON.
+// Every value is printed as valid JSON.
 #include "apps/json.hpp"
 
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the peak memory of commands for the largest and oddest files of each kind, relative to a
-plain file. Most files have two quantities that can grow together, such as keys and layers. A table
-with an entry for each pair of them exceeds the limit. Times are not compared, but a run that takes
-MOST_SECONDS is ended and fails. Today's longest takes one second. A loop over all pairs of 200,000
-keys takes minutes."""
+"""Measures a command's peak memory for the largest and oddest files, relative to a plain file.
+
+Most of these files are large in two quantities, such as keys and layers. A command that stores an
+entry for each pair of a key and a layer exceeds the limit. A run that takes MOST_SECONDS is killed
+and fails; a loop over all pairs of 200,000 keys would take minutes."""
 
 import json
 import subprocess
@@ -13,10 +13,10 @@ import safetensors_files
 from calls import write_files
 from tool import LLAMA, TOOL, ToolTest
 
-MOST_SECONDS = 30  # of processor time: an emulator or a sanitizer may take ten times as long
-# The peak memory of a process includes what its parent had when it was started. So a small
-# interpreter starts the tool. It reads a command from each line, and answers with the exit code and
-# KiB. AddressSanitizer would keep what was freed.
+MOST_SECONDS = 30  # of processor time, enough for an emulator or a sanitizer
+# A process's peak memory includes that of its parent at its start. So a small interpreter starts
+# the tool. It reads a command from each line, and prints the exit code and the peak in KiB. The
+# small quarantine makes AddressSanitizer return freed memory.
 MEASURE = f"""
 import json, os, resource, sys
 os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1"
@@ -29,7 +29,7 @@ for line in sys.stdin:
     _, status, used = os.wait4(child, 0)
     print(json.dumps([os.waitstatus_to_exitcode(status), used.ru_maxrss]), flush=True)
 """
-MOST_MEMORY = 8  # times that of a plain file; several times today's largest
+MOST_MEMORY = 8  # relative to the plain file; several times the largest ratio seen
 CODES_OF_ANSWERS = {0, 1, 6}
 
 
@@ -51,7 +51,7 @@ class MeasuredTest(ToolTest):
         self.helper.wait()
 
     def measured(self, call, name):
-        """Returns the exit code, below 0 if a signal ended the run, and the peak memory in KiB."""
+        """Returns the exit code (< 0 if a signal ended the run) and the peak memory in KiB."""
         words = [name if word.startswith("?") else word for word in call.split()]
         print(json.dumps([TOOL, *words]), file=self.helper.stdin, flush=True)
         return json.loads(self.helper.stdout.readline())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that find the cards inside the tool. test_models.py tests the content of each card.
+// Tests the functions that find a model card in the tool. test_models.py tests what each card says.
 #include "cli/model_cards.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ TEST(ModelCards, AreSortedAndFoundByName) {
   EXPECT_EQ(find_model_card("zzz"), nullptr);
 }
 
-TEST(ModelCards, HaveTheirFileTypeAndSource) {
+TEST(ModelCards, HaveModelTypeSourceAndJson) {
   const ModelCard* card = find_model_card("llama-3.1-8b");
   ASSERT_NE(card, nullptr);
   EXPECT_EQ(card->model_type, "llama");
@@ -37,7 +37,7 @@ TEST(ModelCards, HaveTheirFileTypeAndSource) {
   EXPECT_TRUE(card->json.ends_with("}\n"));
 }
 
-TEST(ModelCards, NearNamesIgnoreCaseSeparatorsAndSlips) {
+TEST(ModelCards, NearNamesIgnoreCaseSeparatorsAndTypos) {
   EXPECT_TRUE(is_near("Llama_3.1_8B", "llama-3.1-8b"));
   EXPECT_TRUE(is_near("llama-3.1-8b.json", "llama-3.1-8b"));
   EXPECT_TRUE(is_near("lama-3.1-8b", "llama-3.1-8b"));

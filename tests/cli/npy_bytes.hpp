@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts NPY files together from parts, each of which may be wrong.
+// Builds NPY files from parts that may be invalid.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace rotary::cli::test {
   return text;
 }
 
-// The length field has the width of the version and the value header.size().
+// Writes header.size() into the length field, whose width depends on the version.
 [[nodiscard]] inline std::string npy_file(std::string_view header, std::string_view data,
                                           int major_version = 1) {
   return std::string("\x93NUMPY") + static_cast<char>(major_version) + '\0' +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and writes NPY files in NumPy's forms.
+// Tests the reader and the writer of NPY files.
 #include "apps/npy/npy.hpp"
 
 #include <gtest/gtest.h>
@@ -82,7 +82,7 @@ TEST(WriteNpy, WritesFilesThatReadBackEqual) {
   }
 }
 
-// A source whose size is unknown until its end.
+// A stream whose size is unknown until its end.
 class Pipe : public ByteStream {
  public:
   explicit Pipe(std::string bytes) : bytes_(std::move(bytes)) {}
@@ -100,7 +100,7 @@ class Pipe : public ByteStream {
   std::size_t at_ = 0;
 };
 
-// A file larger than one read.
+// Returns a file larger than one read of the reader.
 std::string large_file() {
   std::string data(3'500'000, '\0');
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<char>(i % 251);
@@ -113,7 +113,7 @@ TEST(ReadNpy, ReadsAPipe) {
             value_of(test::read_text(large_file())).data);
 }
 
-TEST(ReadNpy, RefusesAPipeThatEndsTooEarlyOrTooLate) {
+TEST(ReadNpy, RefusesAPipeWithTooFewOrTooManyBytes) {
   const std::string file = large_file();
   Pipe shorter(file.substr(0, file.size() - 1));
   refused(read_npy(shorter, test::any_number), {"must have 3500000 bytes, got 3499999: truncated?"},
@@ -124,7 +124,7 @@ TEST(ReadNpy, RefusesAPipeThatEndsTooEarlyOrTooLate) {
   EXPECT_EQ(longer.taken(), file.size() + 1);
 }
 
-TEST(ReadNpy, ReadsNoDataBeyondTheLimit) {
+TEST(ReadNpy, ReadsNoDataOfAnArrayBeyondTheLimit) {
   Pipe pipe(large_file());
   refused(read_npy(pipe, {.elements = 874'999}),
           {"at most 874999 elements here, got the shape [875000]"}, ErrorCode::unsupported);
@@ -136,7 +136,7 @@ TEST(ReadNpy, ReadsNoDataBeyondTheLimit) {
   EXPECT_FALSE(test::read_text(rows, {.elements = 999}));
 }
 
-TEST(ReadNpy, StopsAtAWrongBeginning) {
+TEST(ReadNpy, StopsReadingAtAWrongMagic) {
   Pipe archive("PK\x03\x04" + large_file());
   EXPECT_FALSE(read_npy(archive, test::any_number));
   EXPECT_EQ(archive.taken(), 8u);

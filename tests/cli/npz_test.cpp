@@ -41,7 +41,7 @@ TEST(WriteNpz, StoresTheEntriesWithoutCompression) {
   zip_discard(archive);
 }
 
-TEST(WriteNpz, GivesTheSameBytesAgain) { EXPECT_EQ(write_npz(entries), write_npz(entries)); }
+TEST(WriteNpz, WritesTheSameBytesEachTime) { EXPECT_EQ(write_npz(entries), write_npz(entries)); }
 
 }  // namespace
 }  // namespace rotary::cli

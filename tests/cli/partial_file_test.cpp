@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files get their names together or not at all. test_interruptions.py sends signals between.
+// Several outputs appear together or not at all. test_interruptions.py tests this under signals.
 #include "apps/partial_file.hpp"
 
 #include <gtest/gtest.h>
@@ -39,8 +39,7 @@ class PartialFileTest : public testing::Test {
   fs::path folder_;
 };
 
-// If the check of one output fails, the other one does not appear either.
-TEST_F(PartialFileTest, AFailedCheckKeepsTheOldFiles) {
+TEST_F(PartialFileTest, AFailedCheckOfOneOutputChangesNoFile) {
   std::ofstream(path("old")) << "old";
   std::string checked;
   const auto fill = [](const auto& write) { write("new"); };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Positions on the command line reach both ends of int64; too many are refused before allocation.
+// Positions on the command line may be any int64. Too many are refused before any allocation.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -20,7 +20,7 @@ using Positions = std::vector<std::int64_t>;
 constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
 
-constexpr std::uint64_t room = std::uint64_t{1} << 22;  // numbers of an answer without a file
+constexpr std::uint64_t room = std::uint64_t{1} << 22;  // numbers that fit without a file
 const std::optional<std::string> no_file;
 
 Positions parsed(std::string_view text, const AnswerSize& answer = {room / 100, no_file}) {
@@ -38,7 +38,7 @@ std::string refusal_of(std::string_view text, const AnswerSize& answer = {room /
   return {};
 }
 
-TEST(PositionList, ReadsNumbersAndRangesInTheirOrder) {
+TEST(PositionList, KeepsTheOrderOfNumbersAndRanges) {
   EXPECT_EQ(parsed("7"), (Positions{7}));
   EXPECT_EQ(parsed("0:4"), (Positions{0, 1, 2, 3}));
   EXPECT_EQ(parsed("-2:2"), (Positions{-2, -1, 0, 1}));
@@ -46,13 +46,13 @@ TEST(PositionList, ReadsNumbersAndRangesInTheirOrder) {
   EXPECT_EQ(parsed("-1:1,131071"), (Positions{-1, 0, 131071}));
 }
 
-TEST(PositionList, ReachesBothEndsOfInt64) {
+TEST(PositionList, ReadsTheLowestAndTheHighestInt64) {
   EXPECT_EQ(parsed("-9223372036854775808:-9223372036854775806"), (Positions{lowest, lowest + 1}));
   EXPECT_EQ(parsed("9223372036854775806:9223372036854775807"), (Positions{highest - 1}));
   EXPECT_EQ(parsed("9223372036854775807"), (Positions{highest}));
 }
 
-TEST(PositionList, RefusesTextThatIsNoList) {
+TEST(PositionList, RefusesMalformedLists) {
   for (const std::string_view text :
        {"", ",", "1,", "a", "1.5", "0x10", "1 2", "1:", ":1", "1:2:3", "9223372036854775808",
         "-9223372036854775809", "1e3", "--1"}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// printable() escapes characters that a terminal obeys, and keeps others.
+// printable() escapes characters that a terminal obeys, and keeps all others.
 #include "apps/printable.hpp"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ TEST(Printable, EscapesEachByteThatIsNotUtf8) {
   EXPECT_EQ(printable("\xE2\x82"), "\\xe2\\x82");
 }
 
-TEST(Printable, LinesKeepTheirEnds) {
+TEST(Printable, KeepsTheNewlinesBetweenLines) {
   EXPECT_EQ(printable_lines("one\ntwo\r\n\x1b\n"), "one\ntwo\\u000d\n\\u001b\n");
 }
 

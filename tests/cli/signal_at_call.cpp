@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loaded into the tool by LD_PRELOAD. Each call that makes, writes, renames or removes a file has
-// two moments, before and after it. The process gets ROTARY_SIGNAL at moment ROTARY_MOMENT.
+// A library that LD_PRELOAD loads into the tool. It counts two moments, before and after each call
+// that opens, makes, writes, renames or removes a file. At moment ROTARY_MOMENT it raises
+// ROTARY_SIGNAL.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>

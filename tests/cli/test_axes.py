@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Positions with several coordinates: rotated arrays, tables and the figure. NumPy computes the
-expected values in double from the axis and frequency of each pair."""
+"""Tests rotate, table and plot for positions on several axes. NumPy computes the expected values in
+double from the axis and frequency of each pair."""
 
 import json
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from tool import LLAMA, ToolTest
 
-# Each is (value of --set, axis of each pair, frequency of each pair).
+# Each is (value of --set axes, axis of each pair, frequency of each pair).
 VISION = ({"pairs": [2, 2], "exponents": "own"}, [0, 0, 1, 1], [1, 0.01, 1, 0.01])
 VIDEO = ({"pairs": [2, 1, 1], "exponents": "shared", "arrangement": "interleaved"},
          [0, 1, 2, 0], [1, 0.1, 0.01, 0.001])
@@ -22,7 +22,7 @@ def numbers(layout, head_dim=8):
 
 
 def angles(layout, positions):
-    """For positions [axes, ...]: angles [..., pairs], the coordinate of the pair's axis times ω."""
+    """Maps positions [axes, ...] to angles [..., pairs]: coordinate on the pair's axis times ω."""
     _, axis, inv_freq = layout
     return np.moveaxis(np.asarray(positions, np.float64)[axis], 0, -1) * inv_freq
 
@@ -42,7 +42,7 @@ class RotateAxesTest(ToolTest):
         wanted = np.concatenate([a * cos - b * sin, a * sin + b * cos], axis=-1)
         np.testing.assert_allclose(np.load(self.path / "o.npy"), wanted, rtol=0, atol=2e-6)
 
-    def test_each_pair_turns_by_its_coordinate(self):
+    def test_each_pair_rotates_by_the_coordinate_of_its_axis(self):
         x = self.random.standard_normal((2, 5, 3, 8)).astype(np.float32)
         self.save("q.npy", x)
         for layout in (VISION, VIDEO, SWAPPED):
@@ -55,8 +55,8 @@ class RotateAxesTest(ToolTest):
                 self.assertEqual(document["axes"], axes)
                 self.assert_rotated(x, angles(layout, positions))
 
-    def test_positions_of_two_dimensions_are_axes_and_tokens(self):
-        # x has as many batch rows as axes: [axes, tokens] must not be read as [batch, tokens].
+    def test_positions_with_two_dimensions_are_axes_and_tokens(self):
+        # x has as many batch rows as axes, so [axes, tokens] looks like [batch, tokens].
         for layout in (VISION, VIDEO):
             axes = len(layout[0]["pairs"])
             x = self.random.standard_normal((axes, 5, 3, 8)).astype(np.float32)
@@ -67,7 +67,7 @@ class RotateAxesTest(ToolTest):
                 self.run_ok(*self.arguments(layout, order), "--positions", "p.npy")
                 self.assert_rotated(held, angles(layout, positions))
 
-    def test_text_positions_hold_for_all_axes(self):
+    def test_one_position_for_each_token_applies_to_all_axes(self):
         x = self.random.standard_normal((1, 5, 3, 8)).astype(np.float32)
         self.save("q.npy", x)
         wanted = angles(VIDEO, [np.arange(5) + 7] * 3)
@@ -79,7 +79,7 @@ class RotateAxesTest(ToolTest):
                       self.run_ok(*self.arguments(VIDEO), "--first-position", 7))
         self.assert_rotated(x, wanted)
 
-    def test_positions_of_another_shape_are_refused(self):
+    def test_positions_of_a_wrong_shape_are_refused(self):
         self.save("q.npy", np.zeros((2, 5, 1, 8), np.float32))
         wanted = ("[tokens] = [5], the same on all axes, or [axes, tokens] = [3, 5] or "
                   "[axes, batch, tokens] = [3, 2, 5], got ")
@@ -130,7 +130,7 @@ class TableAxesTest(ToolTest):
             np.testing.assert_allclose(document["cos"], np.cos(angle), rtol=0, atol=1e-7)
             np.testing.assert_allclose(document["sin"], np.sin(angle), rtol=0, atol=1e-7)
 
-    def test_a_position_without_slashes_holds_for_all_axes(self):
+    def test_a_position_without_slashes_applies_to_all_axes(self):
         document = self.run_json("table", *self.table(VIDEO, "3:5"))
         self.assertEqual(document["positions"], [3, 4])
         np.testing.assert_allclose(document["cos"], np.cos(angles(VIDEO, [[3, 4]] * 3)),
@@ -155,8 +155,8 @@ class PlotAxesTest(ToolTest):
         return self.run_json("plot", "plot", "axes", *arguments)["figure"]["panels"]
 
     def assert_panels(self, layout, panels, grid_axes, last):
-        """Checks the points of each axis, then maps of a fast pair, a slow pair, the pairs of the
-        rows and all pairs."""
+        """Checks the wavelengths of each axis. Then checks maps of a fast pair, a slow pair, the
+        pairs of the rows and all pairs."""
         _, axis, inv_freq = (np.array(part) for part in layout)
         strip, *maps = panels
         self.assertEqual(len(strip["series"]), axis.max() + 1)
@@ -187,8 +187,8 @@ class PlotAxesTest(ToolTest):
         own = 1e4 ** (-np.arange(20) / 20)
         self.assert_panels(({}, [0] * 20 + [1] * 20, [*own, *own]), self.panels(), (0, 1), 20)
 
-    def test_grids_span_minus_one_to_one_if_the_fastest_pair_turns_once_a_unit(self):
-        """As in DINOv3: coordinates are the centres of equal parts of [-1, 1]."""
+    def test_grids_span_minus_one_to_one_if_the_fastest_pair_turns_once_per_unit(self):
+        """DINOv3 does so: its coordinates are the centres of equal parts of [-1, 1]."""
         turn = 2 * np.pi
         layout = ({"pairs": [2, 2], "exponents": "own", "scales": [turn, turn]},
                   [0, 0, 1, 1], [turn, turn / 100, turn, turn / 100])

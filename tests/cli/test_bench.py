@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The output of `rotary bench` for tiny runs. No check depends on a time."""
+"""Tests the output of `rotary bench` for tiny runs. No check depends on a time."""
 
 import json
 import os
@@ -22,7 +22,7 @@ def everything(terminal):
 
 
 def run_on_terminal(*arguments):
-    """Returns (exit code, standard error as a terminal gets it)."""
+    """Runs the tool with standard error on a terminal. Returns (exit code, what it shows)."""
     ours, theirs = pty.openpty()
     result = subprocess.run([TOOL, *arguments], stdout=subprocess.PIPE, stderr=theirs, timeout=60)
     os.close(theirs)
@@ -61,13 +61,13 @@ class BenchTest(ToolTest):
         copies = 2 if line["roofline"] == "copy" else 1
         self.assertEqual(line["working_set_bytes"], copies * tensors)
 
-    def test_every_operation_computes_every_pairing_and_dtype(self):
+    def test_every_operation_runs_with_every_pairing_and_dtype(self):
         arguments = ["--pairings", "half,interleaved,interleaved_to_half", "--tokens", "2"]
         document = self.run_json("bench", *TINY, *arguments, "--dtypes", "f32,bf16,f16")
         self.assertEqual({line["pairing"] for line in document["lines"]},
                          {"half", "interleaved", "interleaved_to_half", None})
 
-    def test_only_the_lines_asked_for_run(self):
+    def test_only_requested_lines_run(self):
         arguments = ["--operations", "partial,rotate", "--tokens", "2,70", "--dtypes", "f16,f32"]
         arguments += ["--pairings", "interleaved,interleaved_to_half", "--threads", "2"]
         document = self.run_json("bench", *TINY, *arguments)

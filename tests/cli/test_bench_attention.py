@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The output of `rotary bench attention` for tiny runs. No check depends on a time."""
+"""Tests the output of `rotary bench attention` for tiny runs. No check depends on a time."""
 
 import json
 
@@ -30,7 +30,7 @@ class BenchAttentionTest(ToolTest):
             self.assertEqual([line["encoding"] for line in group["lines"]], USUAL)
             self.check_lines(group)
 
-    def test_keys_are_prefetched_as_the_environment_says(self):
+    def test_the_environment_chooses_how_keys_are_prefetched(self):
         for way in ("lines", "pages"):
             text = self.run_ok(*SMALL, "--decode", "9", "--encodings", "none",
                                environment={"ROTARY_KEY_FETCHING": way})
@@ -61,7 +61,7 @@ class BenchAttentionTest(ToolTest):
                          (6, 3, 16))
         self.assertEqual(group["cache_bytes"], 2 * 8 * 3 * 16 * 2)
 
-    def test_several_threads_are_timed_beside_one(self):
+    def test_several_threads_are_compared_with_one(self):
         arguments = [*SMALL, "--tokens", "40", "--encodings", "rope", "--threads", "1,3"]
         one, three = self.run_report(*arguments)["groups"]
         self.assertEqual([(each["threads"], each["clock"]) for each in (one, three)],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Relative biases as text, JSON and NPY, against NumPy's formulas in double."""
+"""Compares relative biases in text, JSON and NPY with formulas that NumPy computes in double."""
 
 import json
 
@@ -37,7 +37,7 @@ class BiasTest(ToolTest):
         self.assertEqual([line.split()[0] for line in lines], list(map(str, range(12))))
         self.assertEqual([float(line.split()[1]) for line in lines], slopes)
 
-    def test_t5_reads_its_buckets_from_the_table(self):
+    def test_t5_takes_the_bias_of_each_bucket_from_the_table(self):
         table = np.random.default_rng(1).standard_normal((32, 3)).astype(np.float32)
         np.save(self.path / "table.npy", table)
         arguments = ["t5", "--set", "direction=causal", "--parameters", "table.npy"]
@@ -67,7 +67,7 @@ class BiasTest(ToolTest):
         got = self.bias("kerple_power", *where, "--parameters", "p.npy")
         np.testing.assert_allclose(got, [-0.1 * d, -0.2 * d**1.5], rtol=1e-14)
 
-    def test_a_parameter_file_gives_the_heads_and_may_be_standard_input(self):
+    def test_a_parameter_file_sets_the_number_of_heads_and_may_be_standard_input(self):
         np.save(self.path / "two.npy", np.array([3.0, 5.0]))
         np.save(self.path / "four.npy", np.array([1.0, 2, 0.5, 1.5]))
         where = ["--rows", "4", "--cols", "0,4"]

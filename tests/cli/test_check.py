@@ -8,13 +8,13 @@ import numpy as np
 from safetensors_files import save
 from tool import LLAMA, YARN, ToolTest, validate
 
-# The lengths have the ratio 4, but the factor says 8.
+# The trained context is 4 times the original one, but the factor is 8.
 SUSPICIOUS = YARN | {"rope_scaling": YARN["rope_scaling"] | {"factor": 8.0}}
 
 
 class CheckTest(ToolTest):
     def check(self, *arguments):
-        """Returns (exit code, lines, document)."""
+        """Checks as text and as JSON. Returns (exit code, lines of text, document)."""
         text = self.run_tool("check", *arguments)
         as_json = self.run_tool("check", *arguments, "--json")
         self.assertEqual(text.returncode, as_json.returncode)
@@ -60,7 +60,7 @@ class CheckTest(ToolTest):
         self.assertEqual(code, 4)
         self.assertTrue(line.startswith("gone.json: error: No such file"), line)
 
-    def test_a_folder_is_checked_by_its_config(self):
+    def test_a_folder_is_checked_through_its_config(self):
         (self.path / "model").mkdir()
         self.write_config(SUSPICIOUS, "model/config.json")
         code, [line], _ = self.check("model", "--strict")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verdicts and numbers of rotary claims, against published or independently computed ones."""
+"""Compares the results of rotary claims with published or independently computed ones."""
 
 import math
 import re
@@ -35,7 +35,6 @@ class ClaimsTest(ToolTest):
         self.assertEqual(got, VERDICTS)
 
     def test_claims_that_need_training_name_an_experiment_of_the_lab(self):
-        # Reads only the names of the files in the lab's folder.
         there = {path.stem for path in (SCHEMAS.parents[1] / "lab" / "experiments").glob("*.json")}
         named = {number: claim["experiments"] for number, claim in self.claims().items()}
         self.assertEqual([names for names in named.values() if not set(names) <= there], [])
@@ -53,7 +52,6 @@ class ClaimsTest(ToolTest):
             correlation = similarity(distance, 128)
             share = 0.5 + math.asin(math.sqrt((1 - correlation) / 2)) / math.pi
             self.assertAlmostEqual(each["value"], share, delta=0.02)
-        # As published: 0.54, 0.63 and 0.66.
         for published, each in zip([0.54, 0.63, 0.66], evidence["numbers"]):
             self.assertAlmostEqual(each["value"], published, delta=0.02)
 

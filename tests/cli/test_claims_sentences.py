@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers of claims 22 to 24 must equal those that NumPy computes here in double."""
+"""Compares the numbers of claims 22 to 24 with those that NumPy computes here in double."""
 
 import math
 
@@ -12,7 +12,7 @@ MASK = 2**64 - 1
 
 
 def mt19937_64(seed):
-    """std::mt19937_64 of C++: NumPy has only the engine with 32 bits."""
+    """Yields the numbers of C++'s std::mt19937_64. NumPy has only the 32-bit engine."""
     state = [seed & MASK]
     for i in range(1, 312):
         last = state[-1]
@@ -53,7 +53,7 @@ T5 = normals(32, 32)
 
 
 def turned(x, positions, signs=0):
-    """RoPE with pairing half. With a sign of 1 or -1: xPos of a query or key."""
+    """Applies RoPE with pairing half. With signs 1 or -1 it applies xPos for queries or keys."""
     z = (x[:, : D // 2] + 1j * x[:, D // 2 :]) * np.exp(1j * np.outer(positions, INV_FREQ))
     zeta = (np.arange(0, D, 2) / D + 0.4) / 1.4
     z = z * zeta ** (signs * positions[:, None] / 512)
@@ -66,7 +66,7 @@ def sinusoidal(positions):
 
 
 def t5(distance, _):
-    # Each distance below 8 has its own bucket, and these sentences have no others.
+    # Each distance below 8 has its own bucket. These sentences have no longer distances.
     return T5[np.abs(distance) + 16 * (distance > 0)]
 
 
@@ -80,7 +80,7 @@ def sandwich(distance, _):
     return (waves.sum(-1) - D / 2) / 8
 
 
-# Functions of the distance, key - query, and of the query's position.
+# Functions of the distance (key - query) and the query's position.
 BIASES = {
     "T5, random table": t5,
     "TISA, a bump at -1": lambda r, _: 2 * np.exp(-0.5 * (r + 1) ** 2),
@@ -95,8 +95,8 @@ ENCODINGS = ["sinusoidal", "learned, random", "RoPE", "xPos", SHAW_NAME, *BIASES
 
 
 def attended(x, encoding="", first=0, hidden=None):
-    """Returns outputs and weights. A mask removes the distances, key - query, for which hidden is
-    true."""
+    """Returns outputs and weights of attention. Masks each distance (key - query) for which
+    hidden(distance) is true."""
     positions = first + np.arange(len(x))
     if encoding == "sinusoidal":
         x = x + sinusoidal(positions)
@@ -157,7 +157,7 @@ class SentencesTest(ToolTest):
         for name, value in wanted.items():
             self.assertAlmostEqual(numbers[name], value, delta=1e-5, msg=name)
 
-    def test_differences_of_word_orders_equal_numpys(self):
+    def test_differences_between_word_orders_equal_those_of_numpy(self):
         for evidence, hidden in ((0, None), (1, later)):
             def mean(sentence):
                 return attended(vectors(sentence), hidden=hidden)[0].mean(0)
@@ -169,14 +169,14 @@ class SentencesTest(ToolTest):
                 "the mean of those": np.abs(mean(DOG[0]) - mean(DOG[1])).max(),
             })
 
-    def test_differences_by_encoding_equal_numpys(self):
+    def test_differences_for_each_encoding_equal_those_of_numpy(self):
         self.assert_numbers(22, 2, {name: changed(*DOG, encoding=name) for name in ENCODINGS})
 
-    def test_differences_of_mirrored_sentences_equal_numpys(self):
+    def test_differences_of_mirrored_sentences_equal_those_of_numpy(self):
         names = set(ENCODINGS) - {"sinusoidal", "learned, random", "FIRE"}
         self.assert_numbers(22, 3, {name: changed(*WARRIORS, encoding=name) for name in names})
 
-    def test_differences_after_one_and_two_layers_equal_numpys(self):
+    def test_differences_after_one_and_two_layers_equal_those_of_numpy(self):
         def last(sentence, layers):
             x = vectors(sentence)
             for _ in range(layers - 1):
@@ -192,7 +192,7 @@ class SentencesTest(ToolTest):
         self.assert_numbers(22, 5, {"the mean, with and without a second 'the'":
                                     np.abs(twice - once).max()})
 
-    def test_numbers_of_clip_and_window_equal_numpys(self):
+    def test_weights_beyond_clip_and_window_equal_those_of_numpy(self):
         def beyond(distance):
             return np.abs(distance) > 4
 
@@ -208,7 +208,7 @@ class SentencesTest(ToolTest):
         self.assert_numbers(23, 2, {"0 to 4 tokens away": first[:5].max() / first[:5].min(),
                                     "4 to 63 tokens away": 1})
 
-    def test_differences_of_moved_sentences_equal_numpys(self):
+    def test_differences_of_moved_sentences_equal_those_of_numpy(self):
         def difference(encoding, first, sentence=QUESTION):
             words = sentence.split()
             row = attended(vectors(sentence), encoding, first)[1][words.index("Warriors")]

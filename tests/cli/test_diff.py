@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rotary diff compares two models: its text, JSON and exit codes."""
+"""Tests the text, JSON and exit codes of rotary diff."""
 
 import json
 
@@ -8,7 +8,7 @@ import numpy as np
 from tool import LLAMA, PARTIAL, YARN, ToolTest, spoilt, validate
 
 
-# The 8 pairs of LLAMA, whose heads have 16 features.
+# The frequencies of LLAMA, whose heads have 8 pairs.
 INV_FREQ = 10000.0 ** (-np.arange(8) / 8)
 
 
@@ -30,7 +30,7 @@ class ModelsTest(DiffTool):
     def configs(self, one, other):
         return self.write_config(one, "one.json"), self.write_config(other, "other.json")
 
-    def test_overrides_are_merged_like_vllm_merges_them(self):
+    def test_overrides_are_merged_as_in_vllm(self):
         one, other = self.configs(LLAMA | {"rope_scaling": YARN["rope_scaling"]}, LLAMA)
         # A dictionary at the top level replaces the config's.
         linear = {"rope_scaling": {"rope_type": "linear", "factor": 4.0}}
@@ -39,7 +39,7 @@ class ModelsTest(DiffTool):
             self.write_config(config, "two.json")
             self.assertEqual(self.diff("two.json", one, "--overrides", json.dumps(linear))[0], 0)
         self.assertEqual(self.diff(other, "--overrides", json.dumps(linear))[0], 1)
-        # A nested config is merged, and so are its dictionaries.
+        # A nested config and its dictionaries are merged.
         outer = {"model_type": "llava", "text_config": LLAMA | linear}
         nested = {"text_config": {"rope_scaling": {"factor": 8.0}}}
         self.write_config(outer, "outer.json")
@@ -59,7 +59,7 @@ class ModelsTest(DiffTool):
         for text in ("[1]", "{", '{"a.b": 1}', '{"": 1}'):
             self.assert_fails(2, ["--overrides"], "diff", one, "--overrides", text)
 
-    def test_a_key_that_one_engine_reads_is_a_difference(self):
+    def test_a_key_that_only_one_engine_reads_is_a_difference(self):
         config = self.write_config(LLAMA | {"rope_scaling": YARN["rope_scaling"] |
                                             {"attn_factor": 0.9}})
         code, found = self.diff(config, "--between", "transformers,sglang")
@@ -76,13 +76,13 @@ class ModelsTest(DiffTool):
         self.assertEqual(pair["layers"], list(range(32)))
         self.assertIsNone(pair["rows"]["first_position"])
 
-    def test_another_base_is_a_difference_from_position_1(self):
+    def test_another_base_makes_rows_differ_from_position_1(self):
         code, found = self.diff(*self.configs(LLAMA | {"rope_theta": 500000.0}, LLAMA))
         self.assertEqual((code, found["same"]), (1, False))
         [pair] = found["rotary"]
         self.assertEqual(pair["fields"], [{"field": "base", "one": "500000", "other": "10000",
                                            "effect": "rows"}])
-        # The largest difference of cos and sin over 8 pairs, angles 500000^(-i/8) and 10000^(-i/8).
+        # cos and sin of 500000^(-i/8) and 10000^(-i/8), i = 0 to 7, differ by at most 0.118274.
         self.assertEqual(pair["rows"]["first_position"], 1)
         self.assertAlmostEqual(pair["rows"]["at_first"], 0.118274, 6)
 
@@ -128,7 +128,7 @@ class EnginesTest(DiffTool):
         one, other = found["engines"]
         self.assertEqual((one["dialect"], one["rules"]), ("transformers", []))
         self.assertEqual([rule["name"] for rule in other["rules"]], ["yarn_whole_pairs"])
-        # From tests/golden/first_positions.json, for which every row was compared.
+        # 14 is from tests/golden/first_positions.json, made by a scan of every row.
         self.assertEqual(found["rotary"][0]["rows"]["first_position"], 14)
 
     def test_a_release_that_ignores_yarn_differs(self):
@@ -160,7 +160,7 @@ class EnginesTest(DiffTool):
         self.assert_fails(2, ["--allow-unknown is for --between"], "diff", self.config, self.config,
                           "--allow-unknown")
 
-    def test_a_model_that_one_engine_lacks_is_different(self):
+    def test_a_model_that_one_engine_lacks_gives_the_verdict_different(self):
         for model, engines, sentence in (
                 ("esm2-650m", "transformers,llama.cpp", "llama.cpp has no esm"),
                 ("esm2-650m", "transformers,mlx", "mlx 0.32 has no esm"),
@@ -231,7 +231,7 @@ class DumpsTest(DiffTool):
         result = found["rotary"][0]["rows"]
         self.assertEqual((result["first_position"], result["pairs"]), (1, list(range(8))))
         apart = np.abs(np.stack(rows(INV_FREQ)) - np.stack([cos, sin])).max((0, 2))
-        self.assertAlmostEqual(result["at_first"], float(apart[1]), 7)  # float32 subtracts here
+        self.assertAlmostEqual(result["at_first"], float(apart[1]), 7)  # a difference of float32
 
     def test_unusable_arrays_are_refused(self):
         (self.path / "bad.npz").write_bytes(b"PK but no archive")
@@ -258,8 +258,8 @@ class DumpsTest(DiffTool):
         self.assert_fails(2, ["[pairs], or cos and sin"], "diff", self.config, "flat.npy")
 
     def refuses(self, name, array, one, other):
-        """Yields copies of the array with one element spoilt, to be saved as `name`. Then diff must
-        refuse the element."""
+        """Yields copies of the array with one element spoilt. The caller saves each as `name`; then
+        diff must refuse the element."""
         for index, value, spoiled in spoilt(array):
             with self.subTest(name=name, index=index, value=value):
                 yield spoiled

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rotary encode against NumPy in double, and its refusals."""
+"""Compares rotary encode with NumPy in double, and tests its refusals."""
 
 import numpy as np
 
@@ -33,7 +33,7 @@ LIKE["fairseq"] = ["--padding-idx", "1"]
 
 
 class EncodeTest(ToolTest):
-    def test_each_model_has_its_rows(self):
+    def test_each_model_has_the_rows_of_its_formula(self):
         for like, more in LIKE.items():
             out = f"{like}.npy"
             self.run_ok("encode", "--like", like, *more, "--dim", 8, "--positions",
@@ -42,7 +42,7 @@ class EncodeTest(ToolTest):
             self.assertEqual(got.dtype, np.float32)
             np.testing.assert_allclose(got, rows(like, POSITIONS, 8), rtol=0, atol=2**-24)
 
-    def test_json_and_text_have_the_rows(self):
+    def test_json_and_text_list_the_rows(self):
         command = ["encode", "--like", "whisper", "--dim", 6, "--positions", POSITIONS_TEXT]
         document = self.run_json("encode", *command, "--dtype", "f64")
         np.testing.assert_allclose(document["rows"], rows("whisper", POSITIONS, 6), atol=1e-12)

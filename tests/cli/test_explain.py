@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers of each topic, against numbers computed here in double with Python's math."""
+"""Compares the numbers of each topic with numbers that Python's math computes in double."""
 
 import cmath
 import math
@@ -52,7 +52,7 @@ class Numbers(ToolTest):
 
 
 class RotationTest(Numbers):
-    def test_the_documented_example_has_its_numbers(self):
+    def test_the_example_prints_the_documented_numbers(self):
         text = self.run_ok(*self.explain([0.5, -1, 1.5, 2], 3, "interleaved"))
         self.assertIn("Result   [-0.353876, 1.060553, 1.439334, 2.044093]\n", text)
         self.assertIn("Norm     2.738613 before, 2.738613 after", text)
@@ -109,7 +109,7 @@ class RotationTest(Numbers):
         self.assert_fails(2, ["explain rotation needs a CONFIG, or numbers"], "explain", "--values",
                           "1,2")
 
-    def test_a_config_gives_the_numbers(self):
+    def test_a_config_sets_the_width_and_the_scaling_rule(self):
         head = [math.sin(i + 1) for i in range(32)]
         name = self.write_config(PARTIAL)
         document = self.run_json(
@@ -171,7 +171,7 @@ class FormsTest(Numbers):
                     self.assertAlmostEqual(a, b, delta=1e-5)
                 self.assertLessEqual(document["library_deviation"], document["library_bound"])
 
-    def test_the_other_pairing_gives_its_rotation(self):
+    def test_the_rotation_by_the_other_pairing_is_shown(self):
         for pairing, other in zip(PAIRINGS, ["interleaved", "half", "half"]):
             document = self.forms(SIX, 5, pairing)["other_pairing"]
             self.assertEqual(document["pairing"], other)
@@ -210,7 +210,7 @@ class DerivationTest(ToolTest):
     def derivation(self, *arguments):
         return self.run_json("explain", "explain", "derivation", *arguments)
 
-    def test_the_steps_of_the_example_have_their_numbers(self):
+    def test_the_steps_of_the_example_have_the_derived_numbers(self):
         steps = {step["number"]: step for step in self.derivation()["steps"]}
         headings = re.findall(r"(?m)^### (\d+)\. ", THEORY.read_text())
         self.assertEqual(list(steps), [int(number) for number in headings][:12])
@@ -323,7 +323,7 @@ class MistakesTest(Numbers):
         one_head = self.write_config(LLAMA | {"num_attention_heads": 1})
         self.assertNotIn("model_width_for_d", self.mistakes(one_head)[1])
 
-    def test_each_mistake_has_its_three_properties(self):
+    def test_each_mistake_is_judged_by_three_properties(self):
         document, mistakes = self.mistakes()
         checks = ["norm_kept", "same_distance_same_score", "distance_seen"]
         found = {name: tuple(each[check] for check in checks) for name, each in mistakes.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""explain's facts of each key, against `rotary inspect` for the config without the key."""
+"""Compares what explain says of a key with `rotary inspect` for the config without the key."""
 
 import copy
 import json
@@ -40,7 +40,7 @@ def key_names(config):
 
 
 def values_of(document):
-    """inspect's document without warnings and sources."""
+    """Returns inspect's document without warnings and sources."""
     if isinstance(document, list):
         return [values_of(each) for each in document]
     if not isinstance(document, dict):
@@ -60,7 +60,7 @@ class ExplainConfigTest(ToolTest):
         return json.loads(self.run_ok("inspect", "changed.json", "--json"))
 
     def assert_changes(self, changes, before, after):
-        """Each change must go from inspect's value before to its value after."""
+        """Each change must name inspect's values before and after it."""
         for change in changes:
             if change["name"] not in before["rotary"][0]:
                 continue
@@ -187,7 +187,7 @@ class ExplainConfigTest(ToolTest):
         )
 
     def test_keys_of_cards_have_meanings(self):
-        """Explains few cards that together have every key of all cards."""
+        """Explains a few cards that together have every key of all cards."""
         cards = {
             path.name: set(key_names(json.loads(path.read_text())))
             for path in sorted(CARDS.glob("*.json"))
@@ -201,7 +201,7 @@ class ExplainConfigTest(ToolTest):
                 if key["use"] not in ("unread", "ignored"):
                     self.assertIsNotNone(key["meaning"], (name, key["path"]))
 
-    def test_a_word_of_configs_names_a_card_that_explains_it(self):
+    def test_a_word_from_configs_leads_to_a_card_that_explains_it(self):
         for word in ("rope_theta", "yarn", "partial_rotary_factor", "longrope", "sliding_window"):
             message = self.run_tool("explain", word).stderr.decode()
             self.assertIn(word, self.run_ok(*message.split("`")[1].split()[1:]))

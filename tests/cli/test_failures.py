@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every exit code. A failed command must leave all output files unchanged."""
+"""Tests the exit codes of failures. A failed command must leave all output files unchanged."""
 
 import os
 import subprocess
@@ -11,15 +11,15 @@ from tool import LLAMA, TOOL, ToolTest
 
 
 class InputOutputTest(ToolTest):
-    def test_unreadable_files_exit_with_4(self):
+    def test_an_endless_standard_input_exits_with_4(self):
         with open("/dev/zero", "rb") as endless:
             result = subprocess.run([TOOL, "inspect", "-"], stdin=endless, capture_output=True,
                                     timeout=60)
         self.assertEqual(result.returncode, 4)
         self.assertIn(b"standard input: must have at most", result.stderr)
 
-    def test_messages_keep_only_the_ends_of_long_text(self):
-        """Long arguments, names of files and names in files, in text and JSON."""
+    def test_messages_shorten_long_text(self):
+        """The long text is an argument, the name of a file or a name in a file."""
         long = "n" * 100_000
         with zipfile.ZipFile(self.path / "a.npz", "w") as archive:
             archive.writestr(f"{long[:60_000]}.npy", b"no array")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands read GGUF files in place of configs: the vocabulary files of tests/golden/gguf."""
+"""Tests commands that read a GGUF file of tests/golden/gguf in place of a config."""
 
 import json
 import pathlib
@@ -54,7 +54,7 @@ class GgufTest(ToolTest):
         self.save("q.npy", q)
         self.run_ok("rotate", "--config", "llama.gguf", "--layout", "thd", "--q", "q.npy",
                     "--out-q", "out.npy", "--first-position", "1")
-        # Neighbours turn together.
+        # The file pairs neighbouring features.
         self.assertAlmostEqual(self.load("out.npy")[0, 0, 1], np.sin(1), places=6)
 
     def test_explain_plot_and_report_read_gguf_files(self):
@@ -74,11 +74,11 @@ class GgufTest(ToolTest):
         text = self.run_ok("diff", FILES / "pairs/llama.json", FILES / "pairs/llama.gguf")
         self.assertIn("permuted by the converter, interleaved", text)
 
-    def test_engines_refuse_gguf_files(self):
+    def test_the_option_between_refuses_gguf_files(self):
         self.assert_fails(2, ["llama.gguf is a GGUF file"], "diff", "llama.gguf", "--between",
                           "transformers,llama.cpp")
 
-    def test_check_accepts_a_whole_file_and_reports_a_truncated_one(self):
+    def test_check_accepts_a_complete_file_and_reports_a_truncated_one(self):
         self.assertEqual(self.run_ok("check", "llama.gguf", "--strict"), "1 file, no findings\n")
         whole = (self.path / "llama.gguf").read_bytes()
         (self.path / "short.gguf").write_bytes(whole[:100])
@@ -86,7 +86,7 @@ class GgufTest(ToolTest):
                          r"^short.gguf: error: GGUF: .* \(byte \d+\)\n"
                          "2 files, 1 finding, 1 failing\n$")
 
-    def test_options_of_configs_are_refused(self):
+    def test_options_for_configs_are_refused_with_gguf_files(self):
         for option, value in (("--pairing", "half"), ("--key", "rope_theta=x"),
                               ("--part", "vision"), ("--numerics", "transformers"),
                               ("--overrides", '{"rope_theta": 1}')):
@@ -96,7 +96,7 @@ class GgufTest(ToolTest):
         text = self.run_ok("inspect", "llama.gguf", "--numerics", "ggml", "--context", "4096")
         self.assertIn("ggml", text)
 
-    def test_flags_change_a_files_answers(self):
+    def test_flags_change_the_answers_for_a_file(self):
         flags = "--rope-scaling yarn --rope-scale 4 --yarn-orig-ctx 8192"
         document = self.inspected("llama.gguf", "--flags", flags)
         self.assertEqual(document["rotary"][0]["scaling"]["factor"], 4)
@@ -111,7 +111,7 @@ class GgufTest(ToolTest):
         key = self.run_ok("inspect", "llama.gguf", "--set", "rope.freq_base=1e6")
         self.assertIn("base              1000000\n", key)
 
-    def test_diff_compares_a_file_with_itself_under_flags(self):
+    def test_diff_compares_a_file_with_itself_changed_by_flags(self):
         text = self.run_ok("diff", "llama.gguf", "--flags", "--rope-scale 2", code=1)
         self.assertIn("llama.gguf (changed) and llama.gguf", text)
         self.run_ok("diff", "llama.gguf", "--flags", "--rope-scale 1")
@@ -121,7 +121,7 @@ class GgufTest(ToolTest):
         self.run_ok("diff", pair.with_suffix(".json"), pair.with_suffix(".gguf"),
                     "--overrides", scaled, "--flags", "--rope-scale 2")
         self.run_ok("diff", pair.with_suffix(".gguf"), pair.with_suffix(".gguf"), "--flags",
-                    "--rope-scale 2", code=1)  # --flags change only the first file
+                    "--rope-scale 2", code=1)  # --flags changes only the first file
 
     def test_wrong_flags_are_refused(self):
         for flags, words in (("--rope-scael 2", "did you mean --rope-scale?"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Help begins with examples, fits 80 columns, and the examples name real options."""
+"""Tests help, manual pages and shell completions: their form, and that they name real options."""
 
 import os
 import re
@@ -11,7 +11,7 @@ COMMANDS = ["inspect", "check", "diff", "table", "rotate", "encode", "bias", "po
             "explain", "claims", "plot", "report", "models", "permute",
             "identify", "trace", "stretch", "bench", "help",
             "completions"]
-# All commands, with subcommands.
+# The words of each command and subcommand.
 ALL = [*([command] for command in COMMANDS), ["bench", "attention"]]
 
 
@@ -47,7 +47,7 @@ class HelpTest(ToolTest):
             listed = {name for option in facts["options"] for name in option["names"]}
             lines = facts["examples"].replace("\\\n", "").split("\n")
             own = " ".join(line for line in lines if line.startswith(f"  {facts['command']} "))
-            own = re.sub(r"'[^']*'", "", own)  # --flags has options of another program
+            own = re.sub(r"'[^']*'", "", own)  # the value of --flags has another program's options
             self.assertLessEqual(set(re.findall(r"--[a-z-]+", own)), listed, command)
             self.assertIn("--json", listed)
 
@@ -57,7 +57,7 @@ class HelpTest(ToolTest):
             r"^rotary \d+\.\d+\.\d+\ninstruction sets here, best first: \w+(, \w+)*\n$")
         self.assertEqual(self.run_ok("-V"), self.run_ok("--version"))
 
-    def test_help_and_the_option_print_the_same(self):
+    def test_the_command_help_and_the_option_print_the_same(self):
         self.assertEqual(self.run_ok("help"), self.run_ok("--help"))
         for command in ALL:
             self.assertEqual(self.run_ok("help", *command), self.run_ok(*command, "--help"))
@@ -99,7 +99,7 @@ class HelpTest(ToolTest):
         self.assertIn("mine.json", completed("inspect", "mi"))
 
     def test_bash_completes_any_name_as_one_word(self):
-        """Types the beginning of a name at a terminal, bare or quoted, then a tab."""
+        """Types the start of a name, bare or quoted, and a tab at a terminal."""
         names = ["A b.json", "B*.json", "C$x.json", "D'q.json", 'E"q.json', "F;g&h.json",
                  "G\\j.json", "H`l`.json", "I[m].json", "J~n.json", "K #o.json", "L(p).json",
                  "M:u.json", "N=w.json", "O?.json", "é b.json", "*.json", "$HOME.json"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rotary identify and rotary trace: files in, verdicts and exit codes out."""
+"""Tests the verdicts, exit codes and text of rotary identify, and rotary trace."""
 
 import json
 import pathlib
@@ -24,7 +24,7 @@ def turned(x, positions, half=True, base=10000.0):
 
 class IdentifyTool(ToolTest):
     def identify(self, *arguments, first=None):
-        """Passes the config, and the first position if given. Returns (exit code, document)."""
+        """Adds the config, and the first position if given. Returns (exit code, document)."""
         where = [] if first is None else ["--first-position", first]
         result = self.run_tool("identify", *arguments, "--config", self.config, *where, "--json")
         document = json.loads(result.stdout)
@@ -48,7 +48,7 @@ class IdentifyTool(ToolTest):
 
 
 class IdentifyTest(IdentifyTool):
-    def test_a_right_rotation_is_as_configured(self):
+    def test_a_correct_rotation_is_as_configured(self):
         x = heads()
         y = turned(x, np.arange(5, 14))
         code, found = self.identify(*self.files(x, y), first=5)
@@ -72,7 +72,7 @@ class IdentifyTest(IdentifyTool):
         code, found = self.identify(*files)
         self.assertEqual((code, found["layout"], found["first_position"]), (0, "bhtd", 70))
 
-    # The dump turns heads by their index, so it fits if tokens and heads are exchanged.
+    # The dump rotates each head by its index, so it fits if tokens and heads are exchanged.
     def test_a_dump_that_fits_only_with_exchanged_axes_is_faulty(self):
         x = heads(tokens=4, count=6)
         y = turned(x.swapaxes(0, 1), np.arange(6)).swapaxes(0, 1).copy()
@@ -86,7 +86,7 @@ class IdentifyTest(IdentifyTool):
         self.assertIn("with the axes htd as configured, with thd another cause; say --layout",
                       self.text(1, *files))
 
-    def test_positions_of_single_tokens_are_printed(self):
+    def test_wrong_positions_of_a_few_tokens_are_found(self):
         x = heads(tokens=6)
         y = turned(x, [0, 1, 7, 8, 9, 5])
         code, found = self.identify(*self.files(x, y), "--layout", "thd", first=0)
@@ -95,7 +95,7 @@ class IdentifyTest(IdentifyTool):
         self.assertEqual(found["positions"]["found"], [[[0, 1, 7, 8, 9, 5]]])
         self.assertEqual(found["checked_tokens"], 6)
 
-    def test_a_table_may_begin_anywhere(self):
+    def test_a_table_may_begin_at_any_position(self):
         angles = np.outer(np.arange(4000, 4009), 10000.0 ** (-np.arange(8) / 8))
         code, found = self.identify(*self.table(angles))
         self.assertEqual((code, found["first_position"]), (0, 4000))
@@ -155,7 +155,7 @@ class IdentifyTest(IdentifyTool):
             code, found = self.identify(*files, first=1000)
             self.assertEqual((code, found["other"]["difference"]), wanted)
 
-    def test_ties_name_the_position_that_separates_them(self):
+    def test_tied_explanations_name_a_position_that_separates_them(self):
         x = heads()
         y = turned(x, np.arange(9))
         _, found = self.identify(*self.files(x, y), "--layout", "thd", first=0)
@@ -214,7 +214,7 @@ class IdentifyTest(IdentifyTool):
             code, found = self.identify("trace.safetensors", "--layer", 1 - layer)
             self.assertEqual(code, 1, layer)
 
-    def test_wrong_ids_given_by_a_traces_caller_are_noted(self):
+    def test_wrong_position_ids_from_the_caller_of_the_model_are_noted(self):
         for first, given, past, part in ((17, 17, 16, "16 cached tokens: row 0, token 0: 17, "
                                                       "where it must be 16: all are off by +1"),
                                          (0, 5, 5, "other ids than the rotary module got"),
@@ -302,7 +302,7 @@ class NonFiniteTest(IdentifyTool):
             self.assert_refuses("--after", f"nan at {index}", *self.files(x, spoiled),
                                 "--first-position", "0")
 
-    def test_each_dtype_must_be_finite(self):
+    def test_nan_is_refused_in_each_dtype(self):
         x = heads(3, 1)
         spoiled = x.copy()
         spoiled[2, 0, 5] = np.nan
@@ -317,7 +317,7 @@ class NonFiniteTest(IdentifyTool):
 
 
 class OtherProgramsTest(IdentifyTool):
-    """Dumps of five packages, made by their own code (tests/golden/PROVENANCE.md)."""
+    """Identifies dumps that the code of five packages made (tests/golden/PROVENANCE.md)."""
 
     DUMPS = {
         "ggml/neox": ({}, []),
@@ -328,7 +328,7 @@ class OtherProgramsTest(IdentifyTool):
         "mlx/traditional_f32": ({}, [INTERLEAVED]),
         "onnxruntime/interleaved_0": ({}, []),
         "onnxruntime/interleaved_1": ({}, [INTERLEAVED]),
-        # Positions are rounded to the dtype of q: bf16 has no number between 1000 and 1004.
+        # This package rounds positions to q's dtype. bf16 has none between 1000 and 1004.
         "rotary_embedding_torch/bf16": ({}, [INTERLEAVED,
                                              ("rounded_positions", "positions", "bf16")]),
         "rotary_embedding_torch/f32": ({}, [INTERLEAVED]),
@@ -347,7 +347,7 @@ class OtherProgramsTest(IdentifyTool):
         path = GOLDEN / f"{package}.npz"
         return ["--before", f"{path}:{case}_before", "--after", f"{path}:{case}_after"]
 
-    def test_every_dump_has_its_expected_causes(self):
+    def test_causes_are_expected_for_every_dump(self):
         kept = [f"{path.stem}/{array.removesuffix('_after')}" for path in GOLDEN.glob("*.npz")
                 for array in np.load(path).files if array.endswith("_after")]
         self.assertEqual(sorted(kept), sorted(self.DUMPS))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pipes, sockets, folders and devices are refused at once as inputs, by every option."""
+"""Every input refuses named pipes, sockets, folders and devices at once."""
 
 import json
 import os
@@ -18,7 +18,7 @@ def make_socket(path):
         server.bind(os.path.relpath(path))
 
 
-# kind: (function that makes it, pattern of the error)
+# Maps each kind of file to (function that makes it, pattern of the error).
 KINDS = {
     "pipe": (os.mkfifo, "must be a regular file, got a named pipe"),
     "socket": (make_socket, "must be a regular file, got a socket"),
@@ -34,7 +34,7 @@ class NoFileTest(ToolTest):
     def setUp(self):
         super().setUp()
         self.addCleanup(os.chdir, os.getcwd())
-        os.chdir(self.path)  # the name of a socket is short
+        os.chdir(self.path)  # a socket needs a short path
         write_files(self, LLAMA)
         for name, (make, _) in KINDS.items():
             for ending in ("", ".npy", ".npz", ".safetensors", ".json"):
@@ -49,8 +49,8 @@ class NoFileTest(ToolTest):
         self.assertRegex(said, f"{re.escape(path)}: (error: )?({words})")
         self.assertEqual(sorted(os.listdir()), before)
 
-    def test_every_input_refuses_what_is_no_file(self):
-        """If several calls read an input, the kinds are spread over them in turn."""
+    def test_every_input_refuses_what_is_not_a_regular_file(self):
+        """Each kind is tried in one call of the input. The calls take turns."""
         for first, calls in enumerate(CALLS.values()):
             for number, (kind, (_, words)) in enumerate(KINDS.items(), first):
                 arguments = calls[number % len(calls)].replace("?", kind).split()
@@ -81,7 +81,7 @@ class NoFileTest(ToolTest):
                 with self.subTest(kind=kind, command=command):
                     self.check([*command, f"of-{kind}"], "config.json", words)
 
-    def test_an_index_that_names_no_file_is_refused(self):
+    def test_an_index_that_names_no_regular_file_is_refused(self):
         for kind, (_, words) in KINDS.items():
             with open("all.index.json", "w") as file:
                 json.dump({"weight_map": {"a.q_proj.weight": kind}}, file)
@@ -90,7 +90,7 @@ class NoFileTest(ToolTest):
 
 
 class PipeOfTheShellTest(ToolTest):
-    def test_a_pipe_gives_the_answer_of_the_file(self):
+    def test_a_pipe_of_the_shell_gives_the_answer_of_the_file(self):
         self.write_config(LLAMA, "c.json")
         np.save(self.path / "q.npy", np.random.default_rng(1).standard_normal((5, 4, 16)))
         expected = self.run_ok("inspect", "c.json")

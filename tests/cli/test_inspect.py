@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""inspect's text and JSON for small configs."""
+"""Tests the text and JSON of inspect for small configs."""
 
 import json
 import re
@@ -14,7 +14,7 @@ class InspectTest(ToolTest):
         return self.run_json("inspect", "inspect", self.write_config(config), *arguments)
 
     def shows(self, config, wanted, *parts):
-        """Checks members of the JSON and parts of the text, which is returned."""
+        """Checks members of the JSON and parts of the text. Returns the text."""
         self.assert_has(self.inspect(config), wanted)
         text = self.run_ok("inspect", self.write_config(config))
         for part in parts:
@@ -39,7 +39,7 @@ class InspectTest(ToolTest):
         self.shows(INTERLEAVED, {"rotary": [{"head_dim": 16, "rotary_dim": 8,
                                              "pairing": "interleaved"}]})
 
-    def test_pairs_that_turn_within_the_context_are_counted(self):
+    def test_pairs_that_complete_a_turn_in_the_context_are_counted(self):
         [rotary] = self.inspect(LLAMA, "--context", 64)["rotary"]
         turns = 10000.0 ** (-np.arange(8) / 8) / (2 * np.pi)
         self.assertEqual(rotary["context_tokens"], 64)
@@ -141,7 +141,7 @@ class InspectTest(ToolTest):
             self.assert_fails(2, [words], "inspect", self.config, "--part", part)
 
     def test_a_position_map_is_shown_with_a_warning(self):
-        """The map of Qwen2.5-1M. Servers apply it; Transformers does not."""
+        """Qwen2.5-1M has this map. Servers apply it, but Transformers does not."""
         config = LLAMA | {"dual_chunk_attention_config": {"chunk_size": 1024, "local_size": 64}}
         self.shows(config, {"position_map": {"map": "dual_chunk", "chunk": 1024, "local": 64}},
                    "dual chunk (1024 tokens, 64 local): other distances beyond 1024")
@@ -216,7 +216,7 @@ class InspectTest(ToolTest):
         config = {"model_type": "mpt", "n_layers": 2, "n_heads": 12}
         self.shows(config, {"relative_bias": {"bias": "alibi", "form": "key_position"}},
                    "slopes            0.5 (head 0) to 0.0883883 (head 11) [class default]\n")
-        # build_mpt_alibi_tensor of Transformers 5.23 for 12 heads, exactly.
+        # The slopes of build_mpt_alibi_tensor in Transformers 5.23 for 12 heads.
         slopes = [2.0 ** -k for k in range(1, 9)] + [2.0 ** -(k + 0.5) for k in range(4)]
         np.testing.assert_allclose(self.inspect(config)["relative_bias"]["slopes"], slopes,
                                    rtol=1e-14)

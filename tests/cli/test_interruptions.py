@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A signal arrives before or after each call of a command that makes, writes, renames or removes
-a file."""
+"""Sends signals before and after each call that opens, makes, writes, renames or removes a file."""
 
 import itertools
 import json
@@ -15,7 +14,7 @@ import numpy as np
 import safetensors_files
 from tool import ToolTest
 
-# The signals of apps/partial_file.hpp, which end a process.
+# The signals that apps/partial_file.hpp handles: each ends a process by default.
 ENDING = [signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE, signal.SIGALRM,
           signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGPOLL, signal.SIGPROF,
           signal.SIGXCPU, signal.SIGXFSZ, signal.SIGVTALRM]
@@ -47,8 +46,8 @@ class InterruptionTest(ToolTest):
             (self.path / name).write_bytes(content)
 
     def interrupted(self, command, signals):
-        """Yields (moment, files left) for a signal at each moment of the command. The signals take
-        turns."""
+        """Runs the command once for each moment, and sends the next signal there. Yields
+        (moment, files left)."""
         for moment in itertools.count():
             self.start_again()
             number = next(signals)
@@ -67,7 +66,7 @@ class InterruptionTest(ToolTest):
         return self.contents()
 
     def test_signals_leave_every_output_or_none(self):
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # some signals would write a core file
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # some signals write a core file
         signals = itertools.cycle(ENDING)
         for command in self.COMMANDS:
             complete = self.expected(command)
@@ -75,7 +74,7 @@ class InterruptionTest(ToolTest):
                 with self.subTest(command[0], moment=moment):
                     self.assertIn(left, (self.inputs, complete))
 
-    def test_a_kill_leaves_files_that_do_not_disturb_the_next_run(self):
+    def test_files_left_by_a_kill_do_not_disturb_the_next_run(self):
         for command in self.COMMANDS:
             complete = self.expected(command)
             seen = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tool when memory runs out: exit code 70, a message, and no output."""
+"""When memory runs out, the tool ends with exit code 70, a message and no output."""
 
 import bisect
 import os
@@ -32,7 +32,7 @@ class MemoryTest(ToolTest):
         self.before = self.contents()
 
     def run_once(self, arguments, **options):
-        """Whether the memory was enough; if it was not, checks the failure."""
+        """Returns whether the memory sufficed. If not, checks the failure."""
         result = subprocess.run([TOOL, *arguments], cwd=self.path, capture_output=True, timeout=60,
                                 **options)
         if result.returncode == 0:
@@ -49,8 +49,8 @@ class MemoryTest(ToolTest):
             "LD_PRELOAD": FAILING_NEW, "ROTARY_FAILING_NEW": str(allowed)})
 
     def test_failed_allocations_exit_with_70(self):
-        """Fails about 10 allocations of each command: one alone, or it and all later ones. Commands
-        begin alike, so each has other allocations."""
+        """Fails about 10 allocations of each command, each alone and with all later ones. All
+        commands begin with the same allocations, so each command fails different ones."""
         for shift, arguments in enumerate(COMMANDS):
             enough = 1
             while not self.with_failures(arguments, enough, ROTARY_FAILING_NEW_LATER="1"):
@@ -62,7 +62,7 @@ class MemoryTest(ToolTest):
                     self.with_failures(arguments, allowed, ROTARY_FAILING_NEW_LATER="1")
 
     def test_small_address_spaces_exit_with_70(self):
-        """About 10 limits, from the least that loads the program to the least that suffices."""
+        """Tries about 10 limits, from the least that starts the tool to one that suffices."""
         def limited(limit):
             return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))}
 

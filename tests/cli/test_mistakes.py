@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For mistyped commands each answer names the mistake and the next step."""
+"""The answer to a mistyped command names the mistake and the next step."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import numpy as np
 
 from tool import LLAMA, ToolTest
 
-# command line, exit code, parts of the answer
+# (command line, exit code, parts of the message)
 MISTAKES = [
     ([], 2, ["a command is required", "inspect", "`rotary --help`"]),
     (["bogus"], 2,
@@ -140,7 +140,7 @@ class ColourTest(ToolTest):
                                                        "--color", "always"))
         self.assert_fails(2, ["auto, always, never"], "inspect", "config.json", "--color", "red")
 
-    def test_a_terminal_has_colours_unless_it_is_told_not_to(self):
+    def test_a_terminal_gets_colours_unless_the_environment_forbids_them(self):
         def on_terminal(**environment):
             controller, terminal = pty.openpty()
             result = self.run_tool("help", "inspect", stdout=terminal, environment=environment)

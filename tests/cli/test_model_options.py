@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every command that reads a config takes --set, --context, --numerics and params.json."""
+"""Tests the options that all commands with a config share, and params.json as a config."""
 
 import numpy as np
 
@@ -90,7 +90,7 @@ class ModelOptionsTest(ToolTest):
         self.assertFalse(np.all(wide.astype(np.float32).view(np.uint32) & 0xFFFF == 0))
 
     def test_bf16_rotation_rounds_each_step_like_transformers(self):
-        """rotate_half in bfloat16: cos, sin, both products and their sum are rounded."""
+        """In bfloat16 rotate_half rounds cos, sin, both products and their sum."""
         rounded = lambda values: of_bf16(bf16(values))
         generator = np.random.default_rng(5)
         q = rounded(generator.standard_normal((7, 2, 16)).astype(np.float32))

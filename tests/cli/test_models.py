@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The output of rotary models, and the form of every model card."""
+"""Tests the output of rotary models, and the form of every model card."""
 
 import json
 import os
@@ -13,7 +13,7 @@ CARDS = pathlib.Path(os.environ["ROTARY_CARDS"])
 # "owner/name at COMMIT, PATH", with a full commit hash.
 SOURCE = re.compile(r"^[\w.-]+/[\w.-]+ at [0-9a-f]{40}, \S+")
 
-# Configs that this version refuses: a part of each error.
+# Cards that the tool refuses, each with a part of the error.
 REFUSED = {
     "mixtral-8x7b.params": "rope_theta must be given",
 }
@@ -73,7 +73,7 @@ class CardsTest(ToolTest):
                 self.assertRegex(card["_source"], SOURCE)
                 self.assert_has(model, {"source": card["_source"],
                                         "model_type": card.get("model_type")})
-                # The values named by _unverified are keys of the card.
+                # _unverified lists keys of the card.
                 self.assertLessEqual(set(card.get("_unverified", [])), set(card))
                 if model["name"] in REFUSED:
                     self.assertIn(REFUSED[model["name"]], model["error"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Output files and standard streams after the tool fails or is ended."""
+"""Tests output files and standard streams when the tool fails or is ended."""
 
 import errno
 import itertools
@@ -19,7 +19,7 @@ from tool import LLAMA, TOOL, ToolTest
 
 class OutputTest(ToolTest):
     def run_script(self, script, *arguments, **options):
-        """A line of bash, in which "$@" is the tool with the arguments."""
+        """Runs a line of bash, in which "$@" is the tool with the arguments."""
         command = ["/bin/bash", "-c", script, "bash", TOOL, *map(str, arguments)]
         return subprocess.run(command, cwd=self.path, timeout=60, stdin=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, **({"stdout": subprocess.PIPE} | options))
@@ -32,8 +32,8 @@ class OutputTest(ToolTest):
 
 
 class StandardStreamsTest(OutputTest):
-    def test_closed_descriptors_leave_output_files_whole(self):
-        """An output must not reuse a closed descriptor's number, or messages would land in it."""
+    def test_closed_standard_streams_leave_output_files_intact(self):
+        """A file must not get the descriptor of a closed stream: messages would enter it."""
         self.run_ok(*self.table("expected.npy"))
         expected = (self.path / "expected.npy").read_bytes()
         for count in (1, 2, 3):
@@ -70,8 +70,8 @@ class StandardStreamsTest(OutputTest):
         os.close(reader)
         return os.fdopen(writer, "wb", buffering=0)
 
-    def test_a_broken_pipe_ends_the_tool_by_sigpipe_after_the_files(self):
-        """Other filters are ended by SIGPIPE, too."""
+    def test_a_broken_pipe_ends_the_tool_after_its_files_are_written(self):
+        """SIGPIPE ends the tool, like other filters."""
         with self.broken_pipe() as pipe:
             result = self.run_script('exec "$@"', *self.table(), stdout=pipe,
                                      restore_signals=True)
@@ -160,7 +160,7 @@ class ReplacedFilesTest(OutputTest):
                           *self.table("table.npy", "--force"))
 
     def access_list(self, *entries):
-        """In the kernel's format: version 2, then tag, permissions and identity of each entry."""
+        """Encodes entries (tag, permissions, identity) in version 2 of the kernel's format."""
         return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *each) for each in entries)
 
     def test_an_access_list_is_kept(self):
@@ -177,7 +177,7 @@ class ReplacedFilesTest(OutputTest):
         self.replace()
         self.assertEqual(os.getxattr(self.old, name), wanted)
 
-    @unittest.skipUnless(os.geteuid() == 0, "only root gives files away")
+    @unittest.skipUnless(os.geteuid() == 0, "only root may change an owner")
     def test_the_owner_is_kept(self):
         os.chown(self.old, 12345, 23456)
         self.old.chmod(0o640)

@@ -17,7 +17,7 @@ BACK = ["--from", "interleaved", "--to", "half"]
 
 
 def to_interleaved(weight, heads, window=None, first=0):
-    """Rows i and i + n/2 of a head's window become neighbours, as conversion/llama.py has it."""
+    """Makes rows i and i + n/2 of a head's window neighbours, like llama.cpp's converter."""
     weight = np.array(weight)
     rows = weight.reshape(heads, -1, *weight.shape[1:])
     window = window or rows.shape[1] - first
@@ -47,7 +47,7 @@ class PermuteTest(ToolTest):
         return load(self.path / "out.safetensors"), document
 
     def assert_permuted(self, config, tensors, wanted, *options):
-        """Checks the wanted tensors; returns the document."""
+        """Permutes, and compares the wanted tensors. Returns the document."""
         out, document = self.permuted(config, tensors, *options)
         for name, array in wanted.items():
             np.testing.assert_array_equal(out[name], array, err_msg=name)

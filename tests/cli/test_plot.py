@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers of each figure, against NumPy and published or derived values."""
+"""Compares the numbers of each figure with NumPy's, or with published or derived numbers."""
 
 import json
 import math
@@ -20,7 +20,7 @@ def inv_freq(dim, base=1e4):
 
 class PlotTest(ToolTest):
     def panels(self, *arguments):
-        # Validation is slow for many numbers. EveryFigureTest does it.
+        # Skips the schema, which is slow for many numbers. EveryFigureTest validates.
         return json.loads(self.run_ok("plot", *arguments, "--json"))["figure"]["panels"]
 
     def series(self, panel, name):
@@ -77,7 +77,7 @@ class NumbersTest(PlotTest):
         self.assertAlmostEqual(y.max(), 1, delta=1e-12)
         (band,) = [s for s in near["series"] if s["style"] == "band"]
         lower, upper = np.array(band["lower"]), np.array(band["y"])
-        # 100 draws from N(0, 1) have a mean of 0 and a deviation of 1/√128 at every distance.
+        # At every distance random scores have a mean of 0 and a deviation of 1/√128.
         self.assertLess(np.abs(lower + upper).max() / 2, 5 / math.sqrt(128 * 100))
         np.testing.assert_allclose((upper - lower) / 2, 1 / math.sqrt(128), rtol=0.35)
 
@@ -90,7 +90,7 @@ class NumbersTest(PlotTest):
         self.assertEqual([s["name"] for s in alone["series"]],
                          [f"pair {pair}" for pair in (0, 16, 32, 48, 63)])
         for series, frequency in zip(alone["series"], inv_freq(128)[[0, 16, 32, 48, 63]]):
-            # Lines end after a turn and a quarter. The slowest pair just reaches that.
+            # Each line ends after 1.25 turns, which the slowest pair just reaches.
             angles = np.array(series["x"]) * frequency
             drawn = np.array([y is not None for y in series["y"]])
             np.testing.assert_array_equal(drawn, angles <= 2.5 * np.pi)
@@ -100,7 +100,7 @@ class NumbersTest(PlotTest):
     def test_clipped_scores_fall_only_for_equal_vectors(self):
         aligned, others = self.panels("clipped")
         x, y = self.series(aligned, "clipped")
-        # The slowest pair reaches half a turn at π/θ = 27205.2 (d = 128); up to there scores fall.
+        # Scores fall until the slowest pair reaches half a turn, at π/θ = 27205.2 for d = 128.
         self.assertTrue(np.all(np.diff(y[x <= 27206]) < 0))
         np.testing.assert_allclose(y[x >= 27206], -1, atol=1e-15)
         self.assertGreater(y[x < 27206][-1], -1)
@@ -111,9 +111,9 @@ class NumbersTest(PlotTest):
     def test_the_smallest_base_of_a_context_keeps_sums_positive(self):
         (panel,) = self.panels("base")
         x, y = self.series(panel, "smallest base")
-        # From NumPy in double, d = 128, another grid of 1 %: the first base for which Σ cos(m θ) is
-        # never negative below the context. Contexts of 1k, 2k and 8k are left out: larger bases
-        # fail again there, so the grid decides (for 8k, 90.8k to 91.2k suffice).
+        # `known` is from NumPy in double for d = 128: the first base, in steps of 1 %, for which
+        # Σ cos(m θ) is never negative below the context. At 1k, 2k and 8k some larger bases fail
+        # again, so there the result depends on the grid.
         self.assertEqual(x[-1], 131072)
         for context, known in ((4096, 2.88e4), (16384, 2.34e5), (32768, 6.3e5), (131072, 9.2e6)):
             self.assertAlmostEqual(y[x < context][-1] / known, 1, delta=0.02)
@@ -161,11 +161,10 @@ class NumbersTest(PlotTest):
         self.assertEqual([(m["direction"], m["at"]) for m in panel["marks"]],
                          [("horizontal", 1024), ("horizontal", 2048)])
 
-    def test_yarns_ramp_is_from_pair_20_to_46_in_code(self):
+    def test_the_ramp_of_yarns_code_is_from_pair_20_to_46(self):
         lengths, ramps = self.panels("scaling")
         pairs, code = self.series(ramps, "in code")
         paper = self.series(ramps, "in the paper")[1]
-        # For Llama 2, YaRN's code has a ramp from pair 20 to pair 46.
         np.testing.assert_allclose(code, np.clip((46 - pairs) / 26, 0, 1), atol=1e-12)
         self.assertEqual(np.argmax(np.abs(code - paper)), 30)
         self.assertAlmostEqual(np.abs(code - paper).max(), 0.367, delta=5e-4)
@@ -218,7 +217,7 @@ class NumbersTest(PlotTest):
         for head, series in enumerate(heads):
             np.testing.assert_allclose(series["y"], np.array(series["x"]) / 2 ** (head + 1))
         self.assertEqual((len(heads), series["x"]), (8, list(range(-40, 1))))
-        # The paper's slopes for 12 heads: those for 8 heads, then every other one for 16 heads.
+        # The paper gives 12 heads the slopes of 8 heads, then every other slope of 16 heads.
         panels = self.panels("alibi", "--dim", 12)
         self.assertEqual([len(panel["series"]) for panel in panels], [6, 6])
         slopes = [s["y"][0] / s["x"][0] for panel in panels for s in panel["series"]]

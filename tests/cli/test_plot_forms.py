@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures as JSON, CSV and pictures, and refusals. Pictures are drawn if there is gnuplot; only
-people can judge how they look."""
+"""Tests figures as JSON, CSV and pictures, and refusals. Pictures need gnuplot, and no test judges
+how they look."""
 
 import collections
 import csv
@@ -98,7 +98,7 @@ class FormsTest(PlotTest):
 
 
 class EveryFigureTest(PlotTest):
-    """docs/figures.md has a command for every figure; its pictures are in the folder beside it."""
+    """docs/figures.md has a command for each figure, and docs/figures/ has the pictures."""
 
     def test_each_documented_command_draws_its_figure(self):
         page = (SCHEMAS.parent / "figures.md").read_text()
@@ -152,7 +152,7 @@ class PictureTest(PlotTest):
         self.assertLessEqual({9, 65}, set(collections.Counter(uses).values()))
 
     def test_words_reach_the_picture_unchanged(self):
-        # Quotes and gnuplot's commands must stay text of their label.
+        # Quotes and gnuplot's markup must stay plain text.
         words = "it's \"it\" `id` $(id) \\n x_y {/Bold x} <b> & 'a'"
         self.run_ok("plot", "attention", "--words", words, "-o", "words.svg")
         picture = (self.path / "words.svg").read_text()

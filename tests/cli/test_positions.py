@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ids of prompts as text, JSON and NPY, the order of options, and refusals."""
+"""Tests rotary positions: its text, JSON and NPY, the order of options, and refusals."""
 
 import json
 
@@ -65,7 +65,7 @@ class PositionsTest(ToolTest):
         self.assertIn("93 more", text)
         self.assertEqual(len(text.splitlines()), 10)
 
-    def test_options_replace_members_of_the_config(self):
+    def test_options_replace_values_of_the_convention(self):
         got = self.positions("--video", "3x3x6@0.5", "--merge", "3", "--ids-per-second", "4",
                              "--as", "qwen2.5-vl")
         self.assertEqual(got["ids"][0], [0, 0, 2, 2, 4, 4])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages of rotary report as files: their data, and no code from elsewhere or from a config."""
+"""Tests the pages of rotary report as files: their data, and that they hold no foreign code."""
 
 import json
 import math
@@ -85,7 +85,7 @@ class ReportTest(ToolTest):
         self.assertIn("pair k turns by base^(-k/m) radians a step", " ".join(sentences))
         self.assertNotIn("base^(-2i/d)", " ".join(sentences))
         self.assertNotIn("token", " ".join(sentences))
-        # At the query's own place, in the middle, all pairs have a score of 1.
+        # The query is in the middle of each map, where every score is 1.
         maps = [panel["map"] for panel in figures["axes"]["figure"]["panels"][1:]]
         self.assertEqual([each["values"][10][10] for each in maps], [1, 1, 1, 1])
 
@@ -114,14 +114,14 @@ class ReportTest(ToolTest):
         data = self.data(*cases)
         for subject in data["subjects"]:
             self.assertEqual(list(self.figures(subject)), cases[subject["name"]])
-        # The slope of the first of 8 heads is 1/2.
+        # The figure is an example with 8 heads, whose first slope is 1/2.
         panel = self.figures(data["subjects"][0])["alibi"]["figure"]["panels"][0]
         self.assertEqual((panel["series"][0]["x"][0], panel["series"][0]["y"][0]), (-1000, -500))
         encoder = {"model_type": "marian", "d_model": 64, "encoder_layers": 2,
                    "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4}
         [subject] = self.data(self.write_config(encoder))["subjects"]
         [series] = self.figures(subject)["sinusoidal"]["figure"]["panels"][1]["series"]
-        # PE(0) . PE(k) of 512 features: 256, 249.1, 173.8, 112.0, 66.4 at k = 0, 1, 10, 100, 499.
+        # PE(0) . PE(k) of 512 features at several distances k.
         for distance, product in {0: 256, 1: 249.1, 10: 173.8, 100: 112.0, 499: 66.4}.items():
             self.assertAlmostEqual(256 * series["y"][distance], product, delta=0.05)
 
@@ -191,7 +191,7 @@ class ReportTest(ToolTest):
         page = self.page(self.write_config(YARN), "bloom-3b")
         self.assertIn("default-src 'none'", page)
         self.assertIn("Permission is hereby granted", page)
-        # These addresses are in comments, or name SVG. A browser fetches none of them.
+        # These addresses are in comments or are the namespace of SVG. A browser fetches none.
         known = {"https://www.chartjs.org", "https://github.com/kurkle/color#readme",
                  "http://www.w3.org/2000/svg"}
         self.assertLessEqual(set(re.findall(r'https?://[^\s"\'<]+', page)), known)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages of rotary report in headless Chromium."""
+"""Tests the pages of rotary report in headless Chromium."""
 
 import itertools
 
@@ -10,7 +10,7 @@ from tool import LLAMA, TWO_TYPES, ToolTest
 
 SECTIONS = ("context", "scaling", "position", "distance", "accuracy")
 
-# For each section and chart: its axis, its marks and the points of each line.
+# Returns the axis, the marks and the lines of each chart, by section.
 SHOWN = """(() => {
   const charts = {};
   for (const section of document.querySelectorAll("#charts section")) {
@@ -62,7 +62,7 @@ class ReportPageTest(PageTest, ToolTest):
             }})()""")
 
     def changed_by(self, name, value):
-        """Sets the control; returns the sections whose charts change."""
+        """Sets the control. Returns the sections whose charts change."""
         before = self.browser.evaluate(SHOWN)
         self.set_input(name, value)
         after = self.browser.evaluate(SHOWN)
@@ -71,7 +71,7 @@ class ReportPageTest(PageTest, ToolTest):
     def test_controls_change_the_charts(self):
         self.open_two()
         self.assertEqual(tuple(self.browser.evaluate(SHOWN)), SECTIONS)
-        # With a dynamic rule every chart changes with a context beyond the original one.
+        # With a dynamic rule, a context beyond the original one changes every chart.
         last = self.browser.evaluate("report.stops.length - 1")
         self.assertEqual(self.changed_by("context", last), set(SECTIONS))
         self.assertEqual(self.changed_by("position", 100), {"position"})
@@ -98,7 +98,7 @@ class ReportPageTest(PageTest, ToolTest):
         self.assertEqual(self.texts(".maps figcaption"), [
             "pair 0: rows, a turn in 6.28 patches", "pair 23: columns, a turn in 25 patches",
             "all 20 pairs of the rows", "all 40 pairs"])
-        # In the query's column: the query itself, and the patch whose score is nearest to -1.
+        # All columns of this map are equal. Row 10 has the query, row 7 the score nearest to -1.
         colours = self.browser.evaluate(
             "[...document.querySelector('.maps canvas').getContext('2d')"
             ".getImageData(4, 0, 1, 21).data]")
@@ -126,7 +126,7 @@ class ReportPageTest(PageTest, ToolTest):
         self.assertNotEqual(before, after)
         self.assertNotIn("exact, float32", after[0])
 
-    def test_a_chart_begins_with_at_most_six_lines(self):
+    def test_a_chart_shows_at_most_six_lines_at_first(self):
         self.open("llama-3.1-8b", "bloom-3b")
         shown = self.browser.evaluate(
             "[...document.querySelectorAll('#charts article')].map((chart) => "
@@ -161,7 +161,7 @@ class ReportPageTest(PageTest, ToolTest):
         self.assertGreater(names, 20)
         self.assertEqual(broken, [])
 
-    def test_labels_and_charts_stay_in_their_place_at_any_width(self):
+    def test_charts_have_no_text_over_lines_and_fit_the_window(self):
         """Text in a chart would hide lines, so the meanings of marks are listed below it. No chart
         makes the page wider than the window."""
         spy = """(() => {
@@ -191,7 +191,7 @@ class ReportPageTest(PageTest, ToolTest):
                          ["131072 tokens: llama-3.1-8b", "4096 tokens: llama-2-7b-chat",
                           "chosen context: 131,072"])
 
-    def test_the_chart_of_scores_begins_with_its_described_lines(self):
+    def test_the_chart_of_scores_shows_the_described_lines_at_first(self):
         for configs in (["llama-3.1-8b"], ["llama-3.1-8b", "llama-2-7b-chat"]):
             self.open(*configs)
             sets = self.browser.evaluate(
@@ -205,7 +205,7 @@ class ReportPageTest(PageTest, ToolTest):
                 if "peak" in label:
                     self.assertEqual(best["x"], 300)
 
-    def test_a_note_says_when_a_position_is_cut(self):
+    def test_a_note_explains_a_position_out_of_range(self):
         self.open("llama-3.1-8b")
         for value, position, note in (
             ("500", 500, ""),
@@ -224,7 +224,7 @@ class ReportPageTest(PageTest, ToolTest):
         self.assertEqual(self.texts("#position-note"), [""])
 
     def test_the_contents_link_every_heading(self):
-        """One of the headings is that of the warnings, only if there is a warning."""
+        """The heading Warnings exists only if there is a warning."""
         for arguments, first, warnings in ((["llama-3.1-8b"], "In words", 0),
                                            (["gpt2", self.config], "Field by field", 0),
                                            ([self.config, "--context", "100000"], "In words", 1)):
@@ -240,7 +240,7 @@ class ReportPageTest(PageTest, ToolTest):
             self.assertEqual(next(text for text, _ in links if text != "Warnings"), first)
             self.assertEqual(len(self.texts("#warnings .warning")), warnings)
 
-    def test_the_bar_never_hides_the_focus(self):
+    def test_the_bar_never_hides_the_focused_element(self):
         self.resize(1280, 700)
         self.open("llama-3.1-8b", "llama-2-7b-chat")
         self.browser.settle()
@@ -330,7 +330,7 @@ class ReportPageTest(PageTest, ToolTest):
         self.assertIn(HOSTILE, self.browser.evaluate("document.body.innerText"))
 
     def test_control_characters_are_shown_as_escapes(self):
-        """Characters that reverse, hide or break text are shown as escapes, in charts, too."""
+        """The page and its charts also escape characters that reverse, hide or break text."""
         rope = {"full_attention": {"rope_type": "default", "rope_theta": 1e6},
                 NAME: {"rope_type": "default", "rope_theta": 1e4}}
         config = {key: value for key, value in LLAMA.items() if key != "rope_theta"} | {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sliders of base and factor on the pages of rotary report, in headless Chromium."""
+"""Tests the sliders of base and factor on the pages of rotary report, in headless Chromium."""
 
 import numpy as np
 from browser import PageTest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The worst configs, GGUF files, headers of safetensors and indexes, measured by measured.py."""
+"""Measures the worst configs, GGUF files, headers of safetensors and indexes (measured.py)."""
 
 import itertools
 import json
@@ -9,14 +9,14 @@ from calls import CALLS, PERMUTE, SHAPES
 from measured import MeasuredTest, head
 from tool import LLAMA, TWO_TYPES
 
-# These do more with the text of a config than resolve it.
+# These calls do more with the text of a config than resolve it.
 READERS = [CALLS[each][0] for each in (
     ("inspect", "CONFIG"), ("check", "FILE"), ("diff", "ONE"), ("explain", "NAME"),
     ("report", "CONFIG"))]
 RESOLVERS = READERS + ["inspect ? --json"] + [CALLS[each][0] for each in (
     ("table", "NAME"), ("explain", "CONFIG"), ("plot", "CONFIG"), ("rotate", "--config"),
     ("identify", "--config"))]
-# These take no GGUF file.
+# These calls take no GGUF file.
 PERMUTE_BY = CALLS["permute", "--config"][0]
 STRETCH = [CALLS["stretch", option][0] for option in ("MODEL", "--drafter")]
 FIGURES = [f"plot {figure} ? --csv" for figure in (
@@ -24,7 +24,7 @@ FIGURES = [f"plot {figure} ? --csv" for figure in (
 
 
 def names(count):
-    """Names of this many modules: layers of one module would be counted together."""
+    """Returns tensors of `count` modules, because layers of one module are counted together."""
     letters = itertools.product("abcdefghijklmnop", repeat=5)
     return {f"{''.join(next(letters))}.q_proj.weight": [64, 0] for _ in range(count)}
 
@@ -52,7 +52,7 @@ def nested(levels):
     return json.dumps(LLAMA)[:-1] + ', "deep": ' + '{"a":' * levels + "1" + "}" * levels + "}"
 
 
-# Large only as text: reading them is the work.
+# Configs with much text, whose models are small.
 TEXTS = {
     "many unknown keys": LLAMA | {f"k{i}": i for i in range(200_000)},
     "as many keys as are explained": LLAMA | {f"{'key' * 150}{i}": i for i in range(490)},
@@ -66,7 +66,7 @@ TEXTS = {
     "deep": nested(61),
     "too deep": nested(1_000_000),
 }
-# Small as text, but with much to compute.
+# Configs of large models.
 SIZES = {
     "all layers that there may be": LLAMA | {"num_hidden_layers": 100_000},
     "layers by turns": LLAMA | {"num_hidden_layers": 100_000, "model_type": "smollm3",
@@ -97,7 +97,7 @@ KEYS_OF_LAYERS = {"block_count": 4_096, "attention__sliding_window": 128,
 
 
 def keys_and_layers(architecture):
-    """Keys with similar names, so that each comparison is long."""
+    """Returns keys with similar names, which take long to compare."""
     keys = {f"{architecture}.attention.temperature_{i:05}": True for i in range(65_000)}
     for name, value in gguf_files.llama(**KEYS_OF_LAYERS).items():
         keys[name.replace("llama", architecture)] = value
@@ -168,7 +168,7 @@ class ResourcesTest(MeasuredTest):
             self.check(call, [f"{name}.json" for name in SIZES], "plain.json")
 
     def test_the_worst_gguf_files_stay_within_limits(self):
-        """What other commands compute depends on the model alone, so the configs cover it."""
+        """Other commands depend only on the model, so the test of configs covers them."""
         for name, content in ({"plain": gguf_files.llama()} | GGUF_TEXTS | GGUF_SIZES).items():
             self.write_gguf(name, *(content if isinstance(content, tuple) else (content,)))
         for call in READERS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The worst arrays and prompts, measured by measured.py."""
+"""Measures the worst arrays and prompts (measured.py)."""
 
 import io
 import itertools
@@ -32,7 +32,7 @@ def changed(shape, sizes):
 
 
 def longer(shape, elements):
-    """The shape with a longer last axis, so that it has more elements than these."""
+    """Lengthens the last axis until the shape has more than this number of elements."""
     return (*shape[:-1], elements // int(np.prod(shape[:-1])) + 1)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rotated arrays against the definition, computed by NumPy in double."""
+"""Compares rotated arrays with the definition, which NumPy computes in double."""
 
 import json
 
@@ -46,7 +46,7 @@ class RotateTest(ToolTest):
                     rest = slice(model["rotary_dim"], None)
                     np.testing.assert_array_equal(got[..., rest], x[..., rest])
 
-    def test_q_and_k_may_have_different_heads(self):
+    def test_q_and_k_may_have_different_numbers_of_heads(self):
         q, k = self.random_array(2, 7, 4, 16), self.random_array(2, 7, 2, 16)
         names = ["--q", self.save("q.npy", q), "--k", self.save("k.npy", k)]
         outputs = ["--out-q", "q2.npy", "--out-k", "k2.npy"]
@@ -102,7 +102,7 @@ class RotateTest(ToolTest):
         np.testing.assert_allclose(self.load("b.npy"), x, rtol=0, atol=2e-6)
 
     def test_each_dtype_is_within_its_rounding(self):
-        """f16 is rounded from float32, which adds 2^-8 of a unit. 2^-25 is half its least."""
+        """f16 is rounded from float32, which adds 2^-8 of a unit. 2^-25 is half the least f16."""
         x = self.random_array(2, 5, 3, 16)
         largest = x.astype(np.float16) * 100
         largest[0, 0, 0, :2] = 65504, 2.0**-24
@@ -136,7 +136,7 @@ class RotateTest(ToolTest):
             wanted = rotated(x, np.arange(4), True, base)
             np.testing.assert_allclose(self.load("o.npy"), wanted, rtol=0, atol=2e-6)
 
-    def test_a_token_axis_as_long_as_the_heads_is_warned_about(self):
+    def test_a_token_axis_as_long_as_the_number_of_heads_gives_a_warning(self):
         """A decode step [batch, heads, tokens, features] may be passed as bthd by mistake."""
         config = {**LLAMA, "num_key_value_heads": 2}
         for heads, tokens, layout, warned in ((1, 4, "bthd", True), (3, 2, "bthd", True),

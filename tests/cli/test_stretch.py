@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The settings of stretch resolve to the frequencies of the papers' formulas."""
+"""Tests that the settings of stretch resolve to the frequencies of the papers' formulas."""
 
 import json
 import re
@@ -14,7 +14,7 @@ def plain(base, dim):
 
 
 def yarn(base, dim, factor, original):
-    """YaRN's code: a ramp from the pair with 32 turns to the pair with one turn."""
+    """Follows YaRN's code: a ramp from the pair with 32 turns to the pair with one turn."""
     pair_of = [dim * np.log(original / (turns * 2 * np.pi)) / (2 * np.log(base))
                for turns in (32, 1)]
     low, high = max(np.floor(pair_of[0]), 0), min(np.ceil(pair_of[1]), dim - 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables in each form and file format, against NumPy in double."""
+"""Compares tables in each form and file format with NumPy in double."""
 
 import numpy as np
 

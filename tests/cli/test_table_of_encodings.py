@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rotary table for encodings without a config, against rotary encode, rotary bias and NumPy."""
+"""Compares rotary table without a config with rotary encode, rotary bias and NumPy."""
 
 import numpy as np
 
@@ -219,7 +219,7 @@ class NamesTest(ToolTest):
                            ("gpt2", "rotary encode --table")):
             self.assert_fails(5, ["no rotary embedding", part], "table", card, "--positions", "0")
 
-    def test_options_of_other_kinds_are_refused(self):
+    def test_options_of_other_encodings_are_refused(self):
         whisper = ["whisper", "--dim", 4, "--positions", "0"]
         alibi = ["alibi", "--heads", 2, "--distances", "0"]
         shaw = ["shaw", "--left", 1, "--right", 1, "--distances", "0"]

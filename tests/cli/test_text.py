@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every command escapes text that a terminal, XML, a script or a spreadsheet would obey, in all of
-its output: names, keys and values."""
+"""Every command escapes text that a terminal, XML, a script or a spreadsheet would obey. The text
+comes in names, keys and values."""
 
 import csv
 import io
@@ -18,8 +18,8 @@ from calls import CALLS, SHAPES, write_files
 from safetensors_files import save
 from tool import LLAMA, TOOL, TWO_TYPES, ToolTest
 
-# Characters that end a line, move a cursor, reverse text, are invisible or not allowed in XML.
-# MARKUP has the quotes of shells, gnuplot and HTML.
+# OBEYED has characters that end a line, move a cursor, reverse text, are invisible or not allowed
+# in XML. MARKUP has the quotes of shells, gnuplot and HTML.
 OBEYED = "\x1b[31m\x9b31m\x07\x08\t\r\x7f\x85\u061c\u200f\u202e\u2066\u2028\u2029\ufeff\u00ad\ufffe"
 MARKUP = "'\"`touch hurt`$(touch hurt)\\'<b>&%s{}"
 NAME = f"a\nINJECTED{OBEYED}\U000e0041{MARKUP}é😀"
@@ -227,8 +227,8 @@ class HostileTextTest(ToolTest):
 
 
 class CategoriesTest(ToolTest):
-    def test_every_obeyed_character_of_unicode_is_escaped(self):
-        """Puts every character that this interpreter's Unicode knows into a message of the tool."""
+    def test_every_character_that_a_terminal_obeys_is_escaped(self):
+        """Puts all characters of planes 0 and 1, and some of others, into messages of the tool."""
         planes = [range(0x20000), range(0x20000, 0x20100), range(0x2FF00, 0x30100),
                   range(0xE0000, 0xE0200), range(0x10FF00, 0x110000)]
         characters = [chr(each) for plane in planes for each in plane
@@ -242,7 +242,7 @@ class CategoriesTest(ToolTest):
             if shown == expected:
                 continue
             for each, one, other in zip(part, shown.split("|"), expected.split("|"), strict=True):
-                # A newer Unicode may know more characters than this interpreter.
+                # The tool's Unicode may be newer and have more characters.
                 if unicodedata.category(each) != "Cn" or is_obeyed(each):
                     self.assertEqual(one, other)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every option has an effect in each call: it is refused or changes the answer."""
+"""Every option affects each call: it changes the answer or is refused."""
 
 import json
 import unittest

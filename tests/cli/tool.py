@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the real binary in a scratch folder, and has small configs for it."""
+"""Runs the built tool in a scratch folder, and has small configs for it."""
 
 import itertools
 import json
@@ -56,8 +56,8 @@ del TWO_TYPES["rope_theta"]
 
 
 def spoilt(array):
-    """Yields (index, value, copy) for elements at the beginning, middle and end of each axis. The
-    copy has NaN, infinity or -infinity there, in turn and each at least once."""
+    """Yields (index, value, copy) for the first, middle and last element of each axis. The copy
+    holds the value there. Values are NaN, infinity and -infinity in turn, each at least once."""
     places = list(itertools.product(*(sorted({0, size // 2, size - 1}) for size in array.shape)))
     for count in range(max(len(places), 3)):
         index = places[count % len(places)]
@@ -67,7 +67,7 @@ def spoilt(array):
 
 
 def bf16(x):
-    """Rounded to nearest even, as uint16."""
+    """Rounds to bf16, ties to even. Returns the bits as uint16."""
     bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
     return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
 
@@ -77,12 +77,12 @@ def of_bf16(bits):
 
 
 def narrow(x):
-    """Rounds to bf16; returns float32."""
+    """Rounds to bf16. Returns float32."""
     return of_bf16(bf16(x.astype(np.float32)))
 
 
 def rotated(x, positions, half, base=10000.0, rotary_dim=None):
-    """x [..., tokens, heads, head_dim], positions [..., tokens]; in double."""
+    """Rotates x [..., tokens, heads, head_dim] by positions [..., tokens] in double."""
     rotary_dim = rotary_dim or x.shape[-1]
     pairs = np.arange(rotary_dim // 2)
     angle = np.asarray(positions, float)[..., None, None] * base ** (-2.0 * pairs / rotary_dim)
@@ -95,7 +95,7 @@ def rotated(x, positions, half, base=10000.0, rotary_dim=None):
 
 
 def part_of(found, wanted):
-    """Returns the found document with only the members of objects that are wanted."""
+    """Returns the found document without members that the wanted one lacks."""
     if isinstance(wanted, dict):
         return {name: part_of(found[name], each) for name, each in wanted.items()}
     if isinstance(wanted, list) and len(found) == len(wanted):
@@ -104,9 +104,9 @@ def part_of(found, wanted):
 
 
 class ToolTest(unittest.TestCase):
-    """Each test has its own folder, in which the tool runs. LLAMA is config.json there."""
+    """Each test has its own folder, in which the tool runs. Its config.json is LLAMA."""
 
-    failed_as_json = set()  # (command, exit code) of this process
+    failed_as_json = set()  # (command, exit code) pairs checked so far
 
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -160,9 +160,9 @@ class ToolTest(unittest.TestCase):
         }
 
     def assert_fails(self, code, parts, *arguments, **options):
-        """Without --json stdout is empty, with --json it has one error object, and no file changes.
-        JSON is checked once for each command and exit code: one place prints all errors of a
-        command."""
+        """The command must fail and change no file. Its stdout is empty, or with --json one error
+        object. JSON is checked once for each command and exit code, because one place prints all
+        errors of a command."""
         before = self.contents()
         plain = self.run_tool(*arguments, **options)
         message = plain.stderr.decode(errors="replace")

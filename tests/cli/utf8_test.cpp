@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sequences just inside and just outside each row of Unicode 15's table 3-7.
+// Tests sequences just inside and just outside each row of Unicode 15's table 3-7.
 #include "apps/utf8.hpp"
 
 #include <gtest/gtest.h>
@@ -26,17 +26,17 @@ TEST(Utf8, RefusesMalformedSequences) {
   for (const std::string_view text : {
            "\x80",              // a continuation alone
            "\xC0\x80",          // overlong
-           "\xC1\xBF",          //
-           "\xE0\x9F\xBF",      //
-           "\xF0\x8F\xBF\xBF",  //
+           "\xC1\xBF",          // overlong
+           "\xE0\x9F\xBF",      // overlong
+           "\xF0\x8F\xBF\xBF",  // overlong
            "\xED\xA0\x80",      // a surrogate
            "\xF4\x90\x80\x80",  // above U+10FFFF
-           "\xF5\x80\x80\x80",  //
-           "\xFF",              //
+           "\xF5\x80\x80\x80",  // above U+10FFFF
+           "\xFF",              // in no character
            "\xC3",              // cut short
-           "\xE2\x82",          //
-           "\xF0\x9F\x98",      //
-           "\xE2\x82x",         // a continuation that is none
+           "\xE2\x82",          // cut short
+           "\xF0\x9F\x98",      // cut short
+           "\xE2\x82x",         // a letter for a continuation
        }) {
     EXPECT_EQ(utf8_sequence_length(text), 0u) << text;
   }
