@@ -110,12 +110,6 @@ class PartialFilesTest(OutputTest):
         self.assertEqual(result.returncode, -signal.SIGXFSZ)
         self.assertEqual(self.names(), ["config.json", "q.npy"])
 
-    def test_a_leftover_partial_file_does_not_stop_a_write(self):
-        """The shell's process becomes the tool, so $$ is the tool's process number."""
-        script = 'touch table.npy.$$.partial; exec "$@"'
-        result = self.run_script(script, *self.table())
-        self.assertEqual(result.returncode, 0, result.stderr)
-
     def test_files_with_the_longest_name_are_written_and_replaced(self):
         name = 251 * "n" + ".npy"
         self.run_ok(*self.table(name))
