@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the filter from our headers to Doxygen, and the search for undocumented names.
+"""Tests the filter that turns comments into Doxygen's, and the search for undocumented names.
 
 Usage: api_test.py REPOSITORY
 """
@@ -103,21 +103,21 @@ def run(tool, *arguments):
 class Api(unittest.TestCase):
     maxDiff = None
 
-    def test_the_filter_makes_documentation_comments(self):
+    def test_the_filter_makes_comments_that_doxygen_reads(self):
         for name, text, filtered in (("p.hpp", CPP, CPP_FILTERED), ("p.h", C, C_FILTERED)):
             with self.subTest(header=name), tempfile.TemporaryDirectory() as folder:
                 path = pathlib.Path(folder) / name
                 path.write_text(text, encoding="utf-8")
                 self.assertEqual(run("doxygen_filter.py", path).stdout, filtered)
 
-    def test_names_without_a_comment_are_named(self):
+    def test_names_without_a_comment_are_listed(self):
         with tempfile.TemporaryDirectory() as folder:
             (pathlib.Path(folder) / "n.xml").write_text(XML, encoding="utf-8")
             done = run("undocumented.py", folder)
         named = [line.partition(":  ")[0].rpartition(":")[0] for line in done.stdout.splitlines()]
         self.assertEqual((done.returncode, named), (1, ["n::Silent", "silent"]))
 
-    def test_finding_no_types_is_an_error(self):
+    def test_a_folder_without_types_is_an_error(self):
         with tempfile.TemporaryDirectory() as folder:
             self.assertEqual(run("undocumented.py", folder).returncode, 1)
 

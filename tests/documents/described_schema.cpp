@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints docs/schema/encodings.schema.json from the descriptions of rotary/describe.hpp: the forms
-// of scaling rules in a spec, and the names of relative biases.
+// Prints docs/schema/encodings.schema.json, made from rotary/describe.hpp. It describes the scaling
+// rules of a spec, and lists the names of relative biases.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using rotary::ParameterFacts;
 
-// Patches to schemas of rules: requirements that the headers' facts lack.
+// Patches to the schemas of rules, with requirements that the headers' facts lack.
 const Json beyond_facts = Json::parse(R"({
   "yarn": {
     "properties": {
@@ -45,7 +45,7 @@ Json number(double value) {
   return value;
 }
 
-// Adds each parameter. If its default is out of bounds, it is required.
+// Adds the schema of each parameter. One whose default is out of bounds is required.
 struct ParameterSchemas {
   Json& rule;
 

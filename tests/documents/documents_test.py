@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The documents show what the programs do.
 
-In a ```console block, commands follow "$ " with their exact output; they run in the repository with
-the built tool and example programs on PATH. A ```cpp block is lines of an example program, word for
-word; the build compiles it and its own test runs it. A page of docs/how-to/ links the program above
-its lines and runs it below them. guide_test.py tests docs/guide.md.
+A ```console block has commands after "$ ", each with its exact output. They run in the repository,
+with the built tool and the example programs on PATH. A ```cpp block has lines of an example, word
+for word. A page of docs/how-to/ links that example above the block and runs it below. guide_test.py
+tests docs/guide.md.
+
 Usage: documents_test.py REPOSITORY DIRECTORY_OF_THE_TOOL
 """
 
@@ -42,14 +43,14 @@ def example_programs():
 
 
 def programs_with(block):
-    """The examples that contain these lines, at any indentation."""
+    """Returns the names of examples that contain these lines, indented by 0 or 2 blanks."""
     forms = [f"\n{textwrap.indent(block, indentation)}" for indentation in ("", "  ")]
     programs = example_programs().items()
     return [name for name, text in programs if any(form in text for form in forms)]
 
 
 def commands(block):
-    """Splits a console block into (command, output)."""
+    """Yields each (command, output) of a console block."""
     for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
         command, _, output = part.partition("\n")
         yield command, output

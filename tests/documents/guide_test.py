@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Follows docs/guide.md literally in an empty directory.
 
-A paragraph that ends in "`name`:" names the file that the block below it holds. In console blocks,
-commands follow "$ " with their exact output. The first cpp block without a file name starts a
-program; later ones continue it. sh blocks set the environment. Those that build and install are
-replaced by an installation of the tested build, or run as written with --install.
+A block below "`name`:" is the content of that file. A console block has commands after "$ ", each
+with its exact output. The first cpp block without a file name starts a program, which later ones
+continue. Blocks of sh set the environment, or build and install rotary. With --install the latter
+run as written. Otherwise the tested build is installed instead.
+
 Usage: guide_test.py REPOSITORY (BUILD_FOLDER | --install)
 """
 
@@ -53,7 +54,7 @@ class Guide(unittest.TestCase):
 
     @classmethod
     def run_command(cls, command, folder=None):
-        """Runs a command; stdout and stderr are merged in order."""
+        """Runs a command. Merges stdout and stderr in order."""
         path = f"/usr/bin:{os.environ['PATH']}"  # Debian's python3 has NumPy
         environment = dict(os.environ, HOME=cls.home.name, PATH=path, LANG="C.UTF-8")
         return subprocess.run(

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The examples at the head of public headers compile, except those with an ellipsis.
+"""Compiles the examples in comments of public headers, except those with an ellipsis.
 
 Usage: header_examples_test.py REPOSITORY
 """
@@ -11,7 +11,7 @@ import subprocess
 import sys
 import unittest
 
-# Definitions that the examples assume.
+# Declarations that the examples assume.
 GIVEN = """
 #include <cmath>
 #include <cstdint>
@@ -45,7 +45,7 @@ template <class Value>
 void use(const Value& value);
 void fail(std::string_view message);
 """
-# An example is the indented end of the comment of a header or a section.
+# An example is the indented end of a header's or section's comment.
 EXAMPLE = re.compile(r"^//\n((?://   .*\n|//\n)+)(?=#ifndef |\n)", re.MULTILINE)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/schema matches the headers' facts, and its references are consistent.
+"""docs/schema matches the facts in the headers, and its references are consistent.
 
 Usage: schemas_test.py PROGRAM_THAT_PRINTS_THE_FACTS
 """

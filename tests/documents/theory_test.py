@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""docs/theory/rope.md and its script agree, hold, and would notice known mistakes.
+"""docs/theory/rope.md agrees with its script, whose checks pass and find known mistakes.
 
 Usage: theory_test.py REPOSITORY
 """
@@ -23,7 +23,7 @@ LINE = re.compile(r"^ *(\d+)  (.*?)  +\S+  (ok|WRONG)$")
 
 
 def fresh_script():
-    """The script as a fresh module, with its random numbers restarted."""
+    """Loads the script as a new module, which restarts its random numbers."""
     spec = importlib.util.spec_from_file_location("check_rope", folder / "check_rope.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -42,7 +42,7 @@ def negate_first_half(vector):
     return np.concatenate([vector[half:], -vector[:half]])
 
 
-# Mistakes seen in print or code: (old text, new text, a step that must notice).
+# Mistakes seen in print or code: (function, its replacement, a step that must fail).
 MISTAKES = {
     "exponent i/d": (
         "frequencies", lambda dim=64, base=1e4: base ** (-np.arange(dim // 2) / dim), 12,
@@ -82,7 +82,7 @@ class Theory(unittest.TestCase):
             with self.subTest(number=number):
                 self.assertIn(number, document)
 
-    def test_known_mistakes_are_noticed(self):
+    def test_known_mistakes_are_found(self):
         for name, (function, replacement, expected) in MISTAKES.items():
             with self.subTest(mistake=name):
                 script = fresh_script()
