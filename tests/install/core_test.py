@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A shared library built with ROTARY_CORE_ONLY is a subset of the whole one: in symbols, headers,
-dependencies and notices. Nothing that needs the whole library is built with it.
+"""A shared library built with ROTARY_CORE_ONLY is a subset of the full one in symbols, headers,
+dependencies and notices. CMake refuses to build parts that need the full library.
 
-ROTARY_PREFIX: where it is installed. `./dev consumers` runs this.
+ROTARY_PREFIX: the folder of its installation. `./dev consumers` runs this test.
 """
 import json
 import os
@@ -37,7 +37,7 @@ class Core(unittest.TestCase):
              SYMBOLS / "exported_symbols_core.txt"], capture_output=True, text=True)
         self.assertEqual((0, ""), (result.returncode, result.stdout))
 
-    def test_the_whole_library_exports_the_symbols_of_the_core(self):
+    def test_the_full_library_exports_the_symbols_of_the_core(self):
         core = listed(SYMBOLS / "exported_symbols_core.txt")
         self.assertEqual(set(), core - listed(SYMBOLS / "exported_symbols.txt"))
         self.assertTrue(core)
@@ -63,7 +63,7 @@ class Core(unittest.TestCase):
         self.assertEqual(set(re.findall(r"include/rotary/(\S+)", text)),
                          {path.name for path in folder.iterdir()})
 
-    def test_the_umbrella_without_the_macro_does_not_compile(self):
+    def test_the_umbrella_header_without_the_macro_does_not_compile(self):
         result = subprocess.run(
             ["c++", "-x", "c++", "-std=c++20", "-fsyntax-only", f"-I{PREFIX / 'include'}",
              PREFIX / "include/rotary/rotary.hpp"], capture_output=True, text=True)
@@ -90,7 +90,7 @@ class Core(unittest.TestCase):
 
 
 class Refusals(unittest.TestCase):
-    def test_calls_that_need_the_whole_library_are_refused(self):
+    def test_parts_that_need_the_full_library_are_refused(self):
         for part in ("ROTARY_TOOL", "ROTARY_FUZZ", "ROTARY_LAB"):
             with self.subTest(part), tempfile.TemporaryDirectory() as folder:
                 result = subprocess.run(

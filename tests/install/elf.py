@@ -8,7 +8,7 @@ SYSTEM = {"libc.so.6", "libm.so.6", "libstdc++.so.6", "libgcc_s.so.1"}
 
 
 def dynamic_entries(file, tags):
-    """The values of these tags in the dynamic section: "libm.so.6", "$ORIGIN/../lib"."""
+    """Returns the values of these tags in the dynamic section, such as "libm.so.6"."""
     text = subprocess.run(["readelf", "--dynamic", "--wide", file], check=True,
                           capture_output=True, text=True).stdout
     return re.findall(rf"\((?:{'|'.join(tags)})\).*\[(.*)\]", text)

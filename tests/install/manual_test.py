@@ -20,7 +20,7 @@ def printed(*arguments):
 
 
 class ManualTest(unittest.TestCase):
-    def test_manual_pages_equal_the_tools_help(self):
+    def test_manual_pages_equal_what_the_tool_prints(self):
         pages = {path.name: path.read_bytes() for path in (PREFIX / "share/man/man1").iterdir()}
         self.assertEqual(pages.pop("rotary.1"), printed("help", "--form", "man"))
         self.assertGreaterEqual(len(pages), 13)
@@ -28,7 +28,7 @@ class ManualTest(unittest.TestCase):
             words = name.removeprefix("rotary-").removesuffix(".1").split("-")
             self.assertEqual(page, printed("help", *words, "--form", "man"), name)
 
-    def test_completions_equal_the_tools(self):
+    def test_completions_equal_what_the_tool_prints(self):
         for shell, place in COMPLETIONS.items():
             self.assertEqual((PREFIX / "share" / place).read_bytes(), printed("completions", shell))
 

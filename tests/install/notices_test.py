@@ -2,7 +2,7 @@
 """The installed notices and SPDX document name every package that the installed files contain or
 load.
 
-ROTARY_BUILD: a build tree of ninja. ROTARY_PREFIX: the same, installed.
+ROTARY_BUILD: a build tree of ninja. ROTARY_PREFIX: the folder of its installation.
 """
 import json
 import os
@@ -16,7 +16,7 @@ from elf import SYSTEM, dynamic_entries, elf_files
 BUILD = pathlib.Path(os.environ["ROTARY_BUILD"])
 PREFIX = pathlib.Path(os.environ["ROTARY_PREFIX"])
 
-# Each package's header folders and libraries.
+# The package of each header folder, and of each library.
 HEADERS = {"CLI": "CLI11", "fmt": "fmt", "hwy": "Highway", "nlohmann": "JSON for Modern C++"}
 LIBRARIES = {"libfmt": "fmt", "libgmp": "GNU MP", "libhwy": "Highway", "libmpfr": "GNU MPFR",
              "libzip": "libzip"}
@@ -29,7 +29,7 @@ def only_file(name):
 
 
 def included_folders():
-    """The folders of /usr/include that the libraries' and the tool's sources read."""
+    """Returns the folders of /usr/include that sources of the libraries and the tool include."""
     text = subprocess.run(["ninja", "-C", BUILD, "-t", "deps"], check=True, capture_output=True,
                           text=True).stdout
     folders = set()

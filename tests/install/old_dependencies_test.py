@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CMake refuses and names a dependency that is too old. Two dependencies may come as sources; they
-are refused if neither a package nor the sources are found.
+"""CMake refuses and names a dependency that is too old. Highway and nlohmann_json may come as
+sources. They are refused if CMake finds neither a package nor the sources.
 
 ROTARY_SOURCE: the repository.
 """
@@ -35,7 +35,7 @@ endif()
 
 
 def configure(folder, *definitions, environment=None):
-    """Runs cmake on a project that asks for every dependency; returns exit status and output."""
+    """Runs cmake on a project that asks for every dependency. Returns (exit status, output)."""
     project = folder / "project"
     project.mkdir()
     (project / "CMakeLists.txt").write_text(PROJECT.format(source=SOURCE))
@@ -73,7 +73,7 @@ class OldDependencies(unittest.TestCase):
             (self.folder / f"{name}{kind}.cmake").write_text(text)
         folders = {**self.folders, name: self.folder}
         expected = expected or (f'configuration file for package "{name}"', f"version: {version}")
-        # Without NO_SYSTEM_PACKAGES CMake would go on to this machine's own package.
+        # Without NO_SYSTEM_PACKAGES CMake would find this machine's package instead.
         self.refuse(expected, "-DNO_SYSTEM_PACKAGES=ON", "-DFETCHCONTENT_FULLY_DISCONNECTED=ON",
                     *(f"-D{package}_DIR={folder}" for package, folder in folders.items()))
 
@@ -86,13 +86,13 @@ class OldDependencies(unittest.TestCase):
         hidden = "-DCMAKE_DISABLE_FIND_PACKAGE_hwy=ON"
         self.refuse(expected, hidden, "-DFETCHCONTENT_FULLY_DISCONNECTED=ON")
 
-    def test_an_unreachable_repository_of_highway_is_refused(self):
+    def test_an_unreachable_repository_of_highway_is_named(self):
         self.refuse(["https://github.com/google/highway.git cannot be reached"],
                     "-DCMAKE_DISABLE_FIND_PACKAGE_hwy=ON",
                     environment={"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_VALUE_0": "https://",
                                  "GIT_CONFIG_KEY_0": "url.file:///nowhere/.insteadOf"})
 
-    def test_sources_of_another_highway_are_refused(self):
+    def test_sources_of_another_version_of_highway_are_refused(self):
         header = self.folder / "hwy/highway.h"
         header.parent.mkdir()
         given = f"-DFETCHCONTENT_SOURCE_DIR_HIGHWAY={self.folder}"

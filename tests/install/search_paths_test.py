@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs and libraries load no code from the current directory: RPATH and RUNPATH have no empty
-and no relative element. Installed ones load none from outside their prefix.
+and no relative element. Installed files load no code from outside their prefix.
 
-ROTARY_BUILD: a build tree. ROTARY_PREFIX: the same, installed.
+ROTARY_BUILD: a build tree. ROTARY_PREFIX: the folder of its installation.
 """
 import os
 import pathlib
@@ -17,7 +17,7 @@ PREFIX = pathlib.Path(os.environ["ROTARY_PREFIX"])
 
 
 def faults(file, prefix=None):
-    """Faults of a file's search paths; with a prefix, also paths that leave it."""
+    """Returns the faults of a file's search paths. With a prefix, a path outside it is a fault."""
     found = []
     for paths in dynamic_entries(file, ["RPATH", "RUNPATH"]):
         for element in paths.split(":"):
@@ -26,7 +26,7 @@ def faults(file, prefix=None):
             if not folder.startswith("/"):
                 found.append(f"{file}: '{element}' of '{paths}' is empty or relative")
             elif not inside:
-                found.append(f"{file}: '{element}' of '{paths}' lies outside {prefix}")
+                found.append(f"{file}: '{element}' of '{paths}' is outside {prefix}")
     return found
 
 
@@ -56,7 +56,7 @@ class SearchPaths(unittest.TestCase):
 
 
 class CurrentDirectory(unittest.TestCase):
-    """The loader would fail if it read a planted file with a library's name."""
+    """Plants files with the names of libraries. The loader would fail if it read one."""
 
     def test_the_tool_loads_nothing_from_the_current_directory(self):
         for tool in (BUILD / "bin/rotary", PREFIX / "bin/rotary"):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tool built with ROTARY_TOOL_BENCH=OFF and ROTARY_TOOL_NPZ=OFF needs neither MPFR nor libzip,
-and says which command or format it lacks.
+"""A tool built with ROTARY_TOOL_BENCH=OFF and ROTARY_TOOL_NPZ=OFF needs neither MPFR nor libzip. It
+names the command or format that it lacks.
 
-ROTARY_PREFIX: where it is installed. `./dev consumers` runs this.
+ROTARY_PREFIX: the folder of its installation. `./dev consumers` runs this test.
 """
 import os
 import pathlib
@@ -45,7 +45,7 @@ class SmallTool(unittest.TestCase):
             self.assertEqual(0, run(*table, f"{folder}/rows.npy").returncode)
             self.assertEqual(["rows.npy"], os.listdir(folder))
 
-    def test_every_other_command_has_its_help(self):
+    def test_every_other_command_has_help(self):
         commands = run("--help").stdout
         for name in ("inspect", "table", "rotate", "encode", "bias", "explain", "claims", "plot",
                      "report", "models"):

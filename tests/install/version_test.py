@@ -27,13 +27,13 @@ class VersionTest(unittest.TestCase):
     def test_the_numbers_equal_the_string(self):
         self.assertEqual(self.version, ".".join(self.numbers))
 
-    def test_each_file_starts_with_this_version(self):
+    def test_each_file_states_this_version(self):
         for name, pattern in PLACES.items():
             with self.subTest(name):
                 found = re.search(pattern, (SOURCE / name).read_text(), re.M)
                 self.assertEqual(self.version, found[1])
 
-    def test_the_librarys_package_has_its_soname(self):
+    def test_the_debian_package_of_the_library_names_the_minor_version(self):
         minor = ".".join(self.numbers[:2])
         self.assertIn(f"\nPackage: librotary{minor}\n", (SOURCE / "debian/control").read_text())
 

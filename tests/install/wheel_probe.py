@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares an installed wheel on any machine with recorded results of this tree's build
-(tests/recorded): the tool's answers and refusals, the module's bits for golden cases in each
-instruction set, and C++ exceptions between the module and nanobind's runtime.
+"""Compares an installed wheel with the results in tests/recorded: the tool's answers and refusals,
+and the module's bits for golden cases in each instruction set. Also checks that the module's C++
+exceptions reach Python.
 
-    wheel_probe.py tool COMMAND...  the tool, by the words that start it; Python 3.9 is enough
+    wheel_probe.py tool COMMAND...  the tool, started by COMMAND; Python 3.9 is enough
     wheel_probe.py module           the package `rotary` of this interpreter
 
-Variables: PROBE_EMULATOR, a prefix for programs that the processor cannot run; PROBE_SETS, the
-instruction sets that must be present, best first.
+PROBE_EMULATOR: the command that runs programs of another processor.
+PROBE_SETS: the instruction sets that must be present, best first.
 """
 
 import difflib
@@ -21,7 +21,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools/record"))
 EMULATOR = os.environ.get("PROBE_EMULATOR", "").split()
-# The names in tests/golden/rotate_golden_test.cpp.
+# Model types by the names of cases in tests/golden/rotate_golden_test.cpp.
 GOLDEN = {"gpt_neox_partial25": "gpt_neox", "gptj_interleaved_partial": "gptj",
           "llama31_scaled": "llama", "llama_half_split": "llama", "llama_linear4": "llama",
           "llama_yarn4_mscale": "llama"}
@@ -48,7 +48,7 @@ def probe_tool(tool):
 
 
 def hash_of(array, layout):
-    """The hash of tests/support/recorded_bits.cpp: FNV-1a over 64 bits per float in order bthd."""
+    """Hashes like tests/support/recorded_bits.cpp: FNV-1a over 64 bits per float in order bthd."""
     value = 0xCBF29CE484222325
     in_order = array.transpose([layout.index(axis) for axis in "bthd"])
     for byte in in_order.copy().view("uint32").astype("uint64").tobytes():
@@ -57,7 +57,7 @@ def hash_of(array, layout):
 
 
 def golden_bits():
-    """The lines that tests/recorded/bits.txt has for q and k of golden cases."""
+    """Yields lines in the form of tests/recorded/bits.txt for q and k of the golden cases."""
     import numpy as np
     import rotary
     from record import short_hash
@@ -77,7 +77,7 @@ def golden_bits():
 
 
 def recorded_bits(instruction_set):
-    """Expected lines. NEON fuses like AVX2 and so has its bits; the record is from x86-64."""
+    """Returns the recorded lines. NEON has the bits of AVX2: both fuse multiplications and sums."""
     from record import RECORDED
 
     recorded_as = {"NEON": "AVX2"}.get(instruction_set, instruction_set)
@@ -87,7 +87,7 @@ def recorded_bits(instruction_set):
 
 
 def in_child(instruction_set):
-    """Runs `bits` in a process with this set; None if the set is refused."""
+    """Returns golden_bits() of a process with this instruction set, or None if it is refused."""
     done = subprocess.run([*EMULATOR, sys.executable, __file__, "bits"], text=True,
                           capture_output=True,
                           env={**os.environ, "ROTARY_INSTRUCTION_SET": instruction_set})
