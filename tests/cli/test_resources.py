@@ -55,7 +55,7 @@ def nested(levels):
 # Configs with much text, whose models are small.
 TEXTS = {
     "many unknown keys": LLAMA | {f"k{i}": i for i in range(200_000)},
-    "as many keys as are explained": LLAMA | {f"{'key' * 150}{i}": i for i in range(490)},
+    "the most keys that explain takes": LLAMA | {f"{'key' * 150}{i}": i for i in range(490)},
     "unknown keys of a rule": LLAMA | {"rope_scaling": {"rope_type": "linear", "factor": 2.0}
                                        | {f"factos{i}": i for i in range(5_000)}},
     "a long name": LLAMA | {"k" * 4_000_000: 1},
@@ -68,13 +68,13 @@ TEXTS = {
 }
 # Configs of large models.
 SIZES = {
-    "all layers that there may be": LLAMA | {"num_hidden_layers": 100_000},
-    "layers by turns": LLAMA | {"num_hidden_layers": 100_000, "model_type": "smollm3",
-                                "no_rope_layers": [i % 2 for i in range(100_000)]},
+    "the most layers": LLAMA | {"num_hidden_layers": 100_000},
+    "alternate layers rotate": LLAMA | {"num_hidden_layers": 100_000, "model_type": "smollm3",
+                                        "no_rope_layers": [i % 2 for i in range(100_000)]},
     "the widest head of a report": head(8_192),
     "the widest head that figures take": head(4_096),
-    "the widest head, and as many factors": factors(65_536),
-    "as many layer types as there may be": types(128),
+    "the widest head with a factor for each pair": factors(65_536),
+    "the most layer types": types(128),
     "layer types with wide heads": types(4_096),
     "all contexts": dynamic(64),
 }
@@ -86,8 +86,8 @@ def gguf_head(features):
 
 GGUF_TEXTS = {
     "many keys": gguf_files.llama() | {f"k{i}": i for i in range(65_000)},
-    "as many keys as are explained": gguf_files.llama() | {f"{'key' * 150}{i}": i
-                                                           for i in range(490)},
+    "the most keys that explain takes": gguf_files.llama() | {f"{'key' * 150}{i}": i
+                                                              for i in range(490)},
     "long names": gguf_files.llama() | {f"{'k' * 65_000}{i}": i for i in range(200)},
     "a long text": gguf_files.llama() | {"text": "v" * 16_000_000},
     "many tokens": gguf_files.llama() | {"tokenizer.ggml.tokens": ["token"] * 500_000},
@@ -105,13 +105,13 @@ def keys_and_layers(architecture):
 
 
 GGUF_SIZES = {
-    "as many keys and layers as there may be": keys_and_layers("mistral3"),
-    "as many keys and layers without rotation": keys_and_layers("llama4"),
-    "all layers that there may be": gguf_files.llama(
+    "the most keys and layers": keys_and_layers("mistral3"),
+    "the most keys and layers without rotation": keys_and_layers("llama4"),
+    "the most layers": gguf_files.llama(
         block_count=4_096, attention__head_count_kv=[1 + i % 8 for i in range(4_096)]),
     "the widest head of a report": gguf_head(8_192),
     "the widest head that figures take": gguf_head(4_096),
-    "the widest head, and as many keys as are explained":
+    "the widest head with the most keys that explain takes":
         gguf_head(1 << 20) | {f"llama.k{i}": i for i in range(400)},
     "all tensors": (gguf_files.llama(), ["tensor"] * (1 << 20)),
 }
@@ -119,13 +119,13 @@ HEADERS = {
     "many names": names(100_000),
     "a long name": {"k" * 4_000_000 + ".q_proj.weight": [64, 0]},
     "a long name that is refused": {"k" * 4_000_000 + ".q_proj.weight": [63, 0]},
-    "a name of many parts": {"k." * 2_000_000 + "q_proj.weight": [64, 0]},
+    "a name with many dots": {"k." * 2_000_000 + "q_proj.weight": [64, 0]},
     "billions of rows": {f"{i}.q_proj.weight": [1 << 30, 0] for i in range(4)},
 }
 INDEXES = {
     "many numbers": '{"metadata": [' + "0," * 10_000_000 + "0]}",
-    "a deep one": '{"metadata": ' + "[" * 10_000_000,
-    "many files of no name": json.dumps({"weight_map": {str(i): "" for i in range(1_000_000)}}),
+    "deep nesting": '{"metadata": ' + "[" * 10_000_000,
+    "many files without a name": json.dumps({"weight_map": {str(i): "" for i in range(1_000_000)}}),
 }
 
 
