@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rotary embedding and other position encodings of transformers, exact, from a model's own config.
+"""Exact rotary embeddings and other position encodings, from a model's own config.
 
 >>> import rotary
->>> model = rotary.resolve("llama-3.1-8b")  # a path, dict, JSON text, GGUF file, PretrainedConfig
+>>> model = rotary.resolve("llama-3.1-8b")  # or a config.json, dict, GGUF file, PretrainedConfig
 >>> f = model.frequencies()
 >>> q, k = f.rotate(q, k, positions=range(16), layout="bhtd")
 
-rotary.torch has an operator with gradients; rotary.transformers puts exact tables in models of
-Transformers. Both are imported at first use.
+rotary.torch rotates tensors with gradients. rotary.transformers gives exact cos and sin to models
+of Transformers. Both are imported at first use.
 """
 
 import importlib
@@ -54,14 +54,14 @@ __all__ = [
 
 
 def instruction_set() -> str:
-    """The instruction set in use, by Highway's name: "AVX3", "AVX2", "NEON".
+    """Returns Highway's name of the instruction set in use: "AVX3", "AVX2", "NEON" or another.
 
     The environment variable ROTARY_INSTRUCTION_SET chooses another.
     """
     return _core.instruction_set()
 
 
-# Imported at first use: importing all of them at once would take 1.4 times as long.
+# Imported at first use: with all of these, `import rotary` would take 1.4 times as long.
 _LATER = {name: module for module, names in {
     "_attention": ("AttentionSequence", "Bias", "attend"),
     "_axis_positions": ("ImagePatches", "MRopePositions", "SlicedImage", "TextTokenRun",
@@ -96,6 +96,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    # help(rotary) asks for all of them.
+    # help(rotary) gets every name listed here, so a framework that is not installed is left out.
     usable = {name for name in _OF_FRAMEWORKS if importlib.util.find_spec(name)}
     return sorted({*__all__, "__all__", "__doc__", "__version__", *usable})

@@ -8,7 +8,7 @@ import sysconfig
 
 
 def find_tool() -> str | None:
-    """The path of the tool installed with the package, or else of one on PATH."""
+    """Returns the path of the package's tool, else of a tool on PATH, else None."""
     name = "rotary.exe" if os.name == "nt" else "rotary"
     for scheme in (None, sysconfig.get_preferred_scheme("user")):
         folder = sysconfig.get_path("scripts", scheme) if scheme else sysconfig.get_path("scripts")

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Converts arrays of NumPy, ml_dtypes, torch, JAX and MLX to operands of the module, and results
-back to the caller's framework.
+"""Converts arrays of NumPy, ml_dtypes, torch, JAX and MLX to operands, and results back.
 
-Operand: what rotary._core takes, a NumPy array or (address, dtype, shape, strides, owner). Only
-memory of NumPy and torch is written. JAX and MLX arrays are immutable, although their exports
-claim to be writable.
+An operand is an argument of rotary._core: a NumPy array or (address, dtype, shape, strides,
+owner). Only arrays of NumPy and torch are written to. JAX and MLX arrays are immutable, although
+their exports claim to be writable.
 """
 
 import functools
@@ -31,10 +30,10 @@ def is_torch(x) -> bool:
 
 
 def numpy_operand(x, what: str):
-    """Returns x itself, or bfloat16 as its bits in uint16, since NumPy cannot export bfloat16."""
+    """Returns x; for bfloat16, which NumPy cannot export, its bits as uint16."""
     dtype = x.dtype
     if type(x) is np.ndarray and (dtype is _F32 or dtype is _F16 or dtype is _F64):
-        return x  # nearly every call ends here, three times as fast as on the other paths
+        return x  # the usual case, three times as fast as the checks below
     if isinstance(x, np.ma.MaskedArray):
         raise TypeError(f"{what} must not be a masked array: its mask would be lost")
     if not x.dtype.isnative:
@@ -52,12 +51,12 @@ def _refused_dtype(x, what: str) -> TypeError:
 
 @functools.lru_cache(maxsize=64)
 def _name_of(dtype) -> str | None:
-    """"f32", "bf16", "f16" or "f64" for a dtype of any framework, or its name."""
+    """Returns "f32", "bf16", "f16" or "f64" for a dtype or its name; None for other dtypes."""
     return _DTYPE_NAMES.get(str(dtype).rpartition(".")[2])
 
 
 def torch_operand(x, what: str, *, writes: bool = False):
-    """A tensor by its address: an export by DLPack costs microseconds and drops requires_grad and
+    """Passes a tensor by its address. DLPack would cost microseconds, and drop requires_grad and
     the negative bit."""
     if not x.is_cpu:
         raise TypeError(
@@ -72,13 +71,13 @@ def torch_operand(x, what: str, *, writes: bool = False):
             raise TypeError(f"{what} must not be a negated view: call resolve_neg() first")
         x = x.resolve_neg()
     if writes and not x.is_inference():
-        # Makes backward() refuse if autograd saved x.
+        # If autograd saved x, backward() now refuses to use the changed values.
         sys.modules["torch"].autograd.graph.increment_version(x)
     return (x.data_ptr(), name, x.shape, x.stride(), x)
 
 
 def to_read(x, what: str):
-    """An operand to read, from any framework and outside autograd."""
+    """Returns an operand to read. Refuses tensors that require a gradient."""
     if is_torch(x):
         if x.requires_grad:
             raise TypeError(f"{what} requires a gradient, which a cache would lose: detach() it")
@@ -87,7 +86,7 @@ def to_read(x, what: str):
 
 
 def to_write(x, what: str):
-    """An operand to write: the caller's array of NumPy or torch."""
+    """Returns an operand to write to, which must be an array of NumPy or torch."""
     if isinstance(x, np.ndarray):
         return numpy_operand(x, what)
     if is_torch(x):
@@ -114,7 +113,7 @@ def int8_operand(x, what: str, *, writes: bool = False):
 
 
 def framework_of(x) -> str:
-    """"numpy", "torch", "jax" or "mlx"; "" for objects of no known framework."""
+    """Returns "numpy", "torch", "jax" or "mlx"; "" for other objects."""
     if isinstance(x, np.ndarray):
         return "numpy"
     if is_torch(x):
@@ -124,14 +123,14 @@ def framework_of(x) -> str:
 
 
 def as_numpy(x, what: str) -> np.ndarray:
-    """An array of JAX or MLX as NumPy, for reading. A tracer raises its own error."""
+    """Returns an array of JAX or MLX as NumPy, to read. A tracer raises JAX's own error."""
     if framework_of(x) in ("jax", "mlx"):
         return np.asarray(x)
     raise TypeError(f"{what} must be an array of NumPy, torch, JAX or MLX, got {type(x).__name__}")
 
 
 def as_framework(result: np.ndarray, like):
-    """The array in the framework of `like`, JAX or MLX."""
+    """Converts the array to the framework of `like`, JAX or MLX."""
     if framework_of(like) == "mlx":
         import mlx.core as mx
 
@@ -142,7 +141,7 @@ def as_framework(result: np.ndarray, like):
 
 
 def dtype_name(x, what: str) -> str:
-    """The operand's dtype: "f32", "bf16", "f16" or "f64"."""
+    """Returns the array's dtype: "f32", "bf16", "f16" or "f64"."""
     if not framework_of(x):
         as_numpy(x, what)
     name = _name_of(x.dtype)
@@ -152,7 +151,7 @@ def dtype_name(x, what: str) -> str:
 
 
 def named_dtype(dtype) -> str:
-    """The library's name for a dtype of NumPy or torch, or for its name."""
+    """Returns the library's name of a dtype, given as a dtype of NumPy or torch or by name."""
     if isinstance(dtype, type):
         dtype = np.dtype(dtype)
     name = None if isinstance(dtype, int) else _name_of(str(dtype))
@@ -162,7 +161,7 @@ def named_dtype(dtype) -> str:
 
 
 def any_array(x, what: str) -> np.ndarray:
-    """An array with any element type; ragged lists are refused."""
+    """Returns x as a NumPy array of any dtype. Refuses ragged lists."""
     try:
         return np.asarray(x)
     except (TypeError, ValueError, OverflowError):
@@ -180,11 +179,11 @@ def numpy_dtype(dtype) -> np.dtype:
 
 def check_extents(shape: tuple[int, ...], what: str) -> None:
     if min(shape, default=0) < 0 or math.prod(shape) >= 2**48:
-        raise invalid(f"{what} must be extents that memory has, got {shape}")
+        raise invalid(f"{what} must be at least 0, with a product below 2^48, got {shape}")
 
 
 def numbers(x, what: str) -> np.ndarray:
-    """Any numbers as float64."""
+    """Returns numbers of any dtype as float64."""
     try:
         return np.asarray(x.detach().cpu().double() if is_torch(x) else x, np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -192,7 +191,7 @@ def numbers(x, what: str) -> np.ndarray:
 
 
 def token_numbers(positions, what: str):
-    """(first, tokens) for a range, otherwise positions_array()."""
+    """Returns (first, tokens) for a range of step 1, else positions_array()."""
     if type(positions) is range and positions.step == 1:
         first = whole(positions.start, what)
         return first, whole(max(positions.stop - first, 0), what)
@@ -200,8 +199,8 @@ def token_numbers(positions, what: str):
 
 
 def positions_array(positions, what: str) -> np.ndarray:
-    """An int32, int64 or float64 array. Narrow floats are refused, because they have lost the
-    positions already: bfloat16 cannot tell them apart beyond 256, float16 beyond 2048."""
+    """Returns positions as int32, int64 or float64. Refuses 16-bit floats: bfloat16 cannot tell
+    all positions beyond 256 apart, float16 beyond 2048."""
     if is_torch(positions):
         positions = positions.detach().cpu()
         if positions.dtype in (sys.modules["torch"].bfloat16,):
@@ -210,7 +209,7 @@ def positions_array(positions, what: str) -> np.ndarray:
     array = any_array(positions, what)
     if array.ndim == 0:
         raise invalid(f"{what} must be a range or an array with one for each "
-                      f"token, got {shown(positions)}; range(n) has those of n tokens from 0 on")
+                      f"token, got {shown(positions)}; range(n) is for n tokens from position 0")
     kind = array.dtype.kind
     if array.dtype.name in ("bfloat16", "float16"):
         raise invalid(_NARROW.format(what, array.dtype))

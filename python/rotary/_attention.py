@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""attend, and relative biases."""
+"""attend() and Bias: attention, and relative biases of its scores."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from rotary._specs import Frequencies, Rotations
 
 
 class Bias:
-    """A relative position bias, for attend() or as a table.
+    """A relative position bias of scores, for attend() or as a table.
 
     >>> rotary.Bias("alibi", heads=32).table(4, 4).shape
     (32, 4, 4)
 
-    name: one of names(). parameters: those of the encoding; docs/theory/relative.md lists them.
+    name: one of Bias.names(). parameters: those of that bias, which docs/theory/relative.md lists.
     """
 
     __slots__ = ("_core", "name", "parameters")
@@ -38,22 +38,26 @@ class Bias:
 
     @staticmethod
     def names() -> list[str]:
-        """The names that Bias takes."""
+        """Returns every name that Bias accepts."""
         return _core.bias_names()
 
     @property
     def heads(self) -> int:
+        """The number of query heads."""
         return self._core.heads()
 
     @checked
     def at(self, head: int, query: int, key: int) -> float:
-        """The bias of one score, unrounded."""
+        """Returns the bias of one score, as a double. query, key: positions."""
         return self._core.at(head, query, key)
 
     @checked
     def table(self, queries: int, keys: int, *, first_query: int = 0, first_key: int = 0,
               dtype: Any = np.float32) -> np.ndarray:
-        """[heads, queries, keys]: row r is the query at position first_query + r."""
+        """Returns the bias of each score, [heads, queries, keys].
+
+        Row r is the query at position first_query + r, column c the key at first_key + c.
+        """
         _arrays.check_extents((queries, keys), "queries and keys")
         out = np.empty((self.heads, queries, keys), _arrays.numpy_dtype(dtype))
         self._core.fill(_arrays.numpy_operand(out, "out"), first_query, first_key)
@@ -70,11 +74,12 @@ class Bias:
 @checked
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class AttentionSequence:
-    """Queries, and the keys that they may see.
+    """Queries of attend(), and the keys that they may see.
 
-    A sequence is a document of a packed batch, a row without its padding, or new tokens against a
-    cache. Query r is token first_query + r of row `batch` of q; its position is query_position + r.
-    Key c is token first_key + c of the same row of k; its position is key_position + c.
+    A sequence is a document of a packed batch, a padded row without its padding, or new tokens and
+    their cache. Query r is token first_query + r of batch row `batch` of q, at position
+    query_position + r. Key c is token first_key + c of the same batch row of k, at position
+    key_position + c.
     """
 
     batch: int = 0
@@ -95,27 +100,33 @@ def attend(q: Any, k: Any, v: Any, *, scale: float, layout: str, causal: bool,
            sequences: Sequence[AttentionSequence] | None = None, block_table: Any = None,
            out: Any = None,
            return_log_sum_exp: bool = False) -> Any:
-    """Computes softmax(cap(scale * q k) + bias + mask) v, with the position encoding inside.
+    """Computes attention, softmax(cap(scale * q k) + bias + mask) v, and can rotate q and k first.
 
     >>> y = rotary.attend(q, k, v, scale=128**-0.5, layout="bhtd", causal=True,
     ...                   q_rotations=rows, k_rotations=rows)
 
-    q, k, v: arrays; k and v may have fewer heads (grouped queries), or both be QuantizedHeads.
-    layout: a letter for each axis, as rotate() takes it.
-    q_rotations, k_rotations: rotate q and k first. Leave k_rotations out if the cache holds
-        rotated keys.
-    causal: no query sees later keys. The last query has the position of the last key.
-    left, right: how many keys before and behind its own a query sees; a window of W tokens is
-        left = W - 1. sinks: first keys that every query sees.
-    mask: booleans, True where a query may see a key, or numbers to add; [batch, heads, queries,
-        keys], where an axis may be 1.
-    softcap: cap(x) = softcap * tanh(x / softcap).
-    sequences: AttentionSequence, sorted by row, then by query; None: each row is one sequence.
-    block_table: int32 [sequences, blocks], for k and v in pages: blocks in the place of the batch,
-        slots in the place of the tokens.
-    out: an array to write to. return_log_sum_exp: returns (y, log-sum-exp) instead of y.
+    q, k, v: arrays. k and v may have fewer heads than q (grouped queries), or both be
+        QuantizedHeads.
+    scale: multiplies the scores; head_dim**-0.5 in most models.
+    layout: a letter for each axis, as in rotate().
+    causal: True hides later keys from a query. The last query has the position of the last key.
+    q_rotations, k_rotations: rotate q and k. Omit k_rotations if the cache holds rotated keys.
+    bias: a Bias to add to the scores.
+    mask: [batch, heads, queries, keys], where an axis may be 1: booleans, True where a query may
+        see a key, or numbers to add to the scores.
+    left, right: a query at position i sees keys from i - left to i + right; None: no limit. A
+        sliding window of W tokens is left = W - 1.
+    sinks: how many first keys every query sees, also outside left and right.
+    softcap: cap(x) = softcap * tanh(x / softcap); None: cap(x) = x.
+    cached_keys: the Frequencies that rotated the cached keys. Needed if q_rotations depend on the
+        context (dynamic, longrope).
+    sequences: AttentionSequence, sorted by batch row, then by query. None: each batch row is one.
+    block_table: integers [sequences, blocks], the blocks of each sequence in a paged cache. k and v
+        then have blocks as their batch axis, and the slots of a block as their token axis.
+    out: an array for the result.
+    return_log_sum_exp: True returns (y, log-sum-exp [batch, heads, queries, 1]).
 
-    For inference: raises TypeError for a tensor that requires a gradient.
+    Raises TypeError for a tensor that requires a gradient: this is for inference only.
     """
     if isinstance(k, QuantizedHeads) != isinstance(v, QuantizedHeads):
         raise invalid("k and v must both be QuantizedHeads, or neither")
@@ -156,7 +167,7 @@ def _sizes(x: Any, layout: str, letters: str) -> tuple[int, ...]:
 
 
 def _empty_result(q: Any, v: Any, layout: str) -> Any:
-    """An empty array like q, with the features of v."""
+    """Returns an empty array like q, with as many features as v."""
     features = _sizes(v.elements if isinstance(v, QuantizedHeads) else v, layout, "d")[0]
     shape = tuple(features if a == "d" else n for a, n in zip(layout, q.shape))
     if _arrays.is_torch(q):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Positions on several axes for prompts with text, images and videos, as models with M-RoPE count
-them (docs/theory/axes.md)."""
+"""Positions on several axes (M-RoPE) for prompts with text, images and videos.
+
+docs/theory/axes.md compares the conventions of models and engines.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from rotary._errors import invalid
 @checked
 @dataclasses.dataclass(frozen=True)
 class TextTokenRun:
-    """Tokens with one id each: text, markers around images, audio alone."""
+    """Tokens with the same id on every axis: text, markers around images, sound without video."""
 
     tokens: int
 
@@ -26,7 +28,7 @@ class TextTokenRun:
 @checked
 @dataclasses.dataclass(frozen=True)
 class ImagePatches:
-    """An image. rows, columns: patches before merging, image_grid_thw[1:]."""
+    """An image. rows, columns: of patches before merging (image_grid_thw[1:])."""
 
     rows: int
     columns: int
@@ -35,9 +37,10 @@ class ImagePatches:
 @checked
 @dataclasses.dataclass(frozen=True)
 class VideoPatches:
-    """A video. frames, rows, columns: video_grid_thw. seconds_per_frame: second_per_grid_ts.
+    """A video. frames, rows, columns: of patches before merging (video_grid_thw).
 
-    text_between_frames: tokens of each timestamp. audio_tokens: tokens of the video's sound.
+    text_between_frames: text tokens between two frames, such as a timestamp. audio_tokens: tokens
+    of the video's sound. seconds_per_frame: from one frame to the next (second_per_grid_ts).
     """
 
     frames: int
@@ -51,7 +54,11 @@ class VideoPatches:
 @checked
 @dataclasses.dataclass(frozen=True)
 class SlicedImage:
-    """A thumbnail and equally sized slices of a higher resolution, laid out on one canvas."""
+    """An image as a thumbnail and equally large slices at a higher resolution (MiniCPM-V).
+
+    Rows and columns count patches before merging. slices_down, slices_across: how many slices; 0:
+    none. newlines_after: newline tokens after the image.
+    """
 
     thumbnail_rows: int
     thumbnail_columns: int
@@ -64,11 +71,11 @@ class SlicedImage:
 
 @dataclasses.dataclass(frozen=True)
 class MRopePositions:
-    """Positions of a prompt, for rotations().
+    """Positions of a prompt on each axis, for rotations().
 
     positions: [axes, 1, tokens], int64; float64 if the convention has fractions. group_ends: the
-    first token after each group. delta: rope_deltas; token n, decoded after the prompt, is at
-    position n + delta on every axis.
+    index after the last token of each group. delta: token n of the sequence, decoded after the
+    prompt, has position n + delta on every axis (rope_deltas).
     """
 
     positions: np.ndarray
@@ -88,7 +95,7 @@ def _parts(group: Any) -> tuple[str, list[int], float]:
 
 
 def m_rope_conventions() -> tuple[str, ...]:
-    """The names of the conventions by which models and engines count positions."""
+    """Returns the names of the conventions by which models and engines count positions."""
     return tuple(_core.m_rope_conventions())
 
 
@@ -101,9 +108,10 @@ def m_rope_positions(groups: Iterable[TextTokenRun | ImagePatches | VideoPatches
     >>> rotary.m_rope_positions(prompt, "qwen2.5-vl").positions.shape
     (3, 1, 14)
 
-    groups: the parts of the prompt in order. convention: one of m_rope_conventions(). changes:
-    merge, temporal_merge, ids_per_second or ids_per_chunk, if the config differs from the
-    convention.
+    groups: the text, images and videos of the prompt, in order.
+    convention: one of m_rope_conventions().
+    changes: merge, temporal_merge, ids_per_second or ids_per_chunk, where the config differs from
+        the convention.
     """
     unknown = sorted(set(changes) - {"merge", "temporal_merge", "ids_per_second", "ids_per_chunk"})
     if unknown:
@@ -116,9 +124,9 @@ def m_rope_positions(groups: Iterable[TextTokenRun | ImagePatches | VideoPatches
 
 @checked
 def grid_positions(rows: int, columns: int, *, frames: int = 1, merge: int = 1) -> np.ndarray:
-    """Frame, row and column of each patch, from 0: [3, 1, frames * rows * columns], int64.
+    """Returns frame, row and column of each patch: [3, 1, frames * rows * columns], int64, from 0.
 
-    A tower with two axes takes [1:]. merge: orders patches in blocks of merge x merge, as towers
-    read them.
+    A vision tower with two axes takes [1:]. merge: patches come in blocks of merge × merge, the
+    order in which towers with merging read them.
     """
     return _array(_core.grid_positions(frames, rows, columns, merge), np.int64)

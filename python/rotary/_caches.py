@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""append and shift: store rotated keys in a KV cache, of floats or 8 bits, and move them later."""
+"""append() stores rotated keys and values in a KV cache; shift() moves stored keys."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _ORDER = {"before_rotation": 1, "after_rotation": 2}
 class KeyNorm:
     """The RMS norm of keys: x / sqrt(mean(x²) + epsilon) · (weight_offset + weight).
 
-    over: "each_head" (Qwen3, Gemma 3) or "all_heads" (OLMo 2). order: "before_rotation" or
-    "after_rotation" (Llama 4). weight_offset: 1 for Gemma.
+    over: the features of the mean: "each_head" (Qwen3, Gemma 3) or "all_heads" (OLMo 2). order:
+    "before_rotation" or "after_rotation" (Llama 4). weight: None: 1. weight_offset: 1 for Gemma.
     """
 
     epsilon: float
@@ -45,8 +45,8 @@ class KeyNorm:
 class QuantizedHeads:
     """Keys or values in 8 bits: each number is scale * element.
 
-    elements: int8, with the axes of k or v. scales: float32, the same axes without the features:
-    one for each head and token. append() writes them, attend() reads them, shift() moves them.
+    elements: int8, with the axes of k or v. scales: float32, one for each token and head, on the
+    axes of elements without the features. append(), attend() and shift() accept it as a cache.
     """
 
     elements: Any
@@ -55,14 +55,14 @@ class QuantizedHeads:
     @classmethod
     @checked
     def zeros(cls, shape: tuple[int, ...], *, layout: str) -> QuantizedHeads:
-        """An empty cache of NumPy arrays; shape: that of the elements."""
+        """Makes a cache of zeros, as NumPy arrays. shape: of the elements."""
         heads = _without_features(shape, layout)
         _arrays.check_extents(shape, "shape")
         return cls(np.zeros(shape, np.int8), np.zeros(heads, np.float32))
 
     @checked
     def dequantized(self, *, layout: str) -> Any:
-        """The numbers as float32."""
+        """Returns scale * element as float32."""
         cached(self, "self", to_read)
         if tuple(self.scales.shape) != _without_features(tuple(self.elements.shape), layout):
             raise invalid("scales must have the axes of elements but the "
@@ -83,7 +83,7 @@ def _without_features(shape: tuple[int, ...], layout: str) -> tuple[int, ...]:
 
 
 def cached(x: Any, what: str, operand: Any) -> Any:
-    """The operand for an array or QuantizedHeads. operand: to_read or to_write."""
+    """Returns the operand of an array, or two of QuantizedHeads. operand: to_read or to_write."""
     if not isinstance(x, QuantizedHeads):
         return operand(x, what)
     return (_arrays.int8_operand(x.elements, f"{what}.elements", writes=operand is to_write),
@@ -93,19 +93,20 @@ def cached(x: Any, what: str, operand: Any) -> Any:
 @checked
 def append(k_cache: Any, k: Any, *, slots: Any, layout: str, rotations: Rotations | None,
            v_cache: Any = None, v: Any = None, norm: KeyNorm | None = None) -> None:
-    """Rotates a step's keys and stores them, and its values, in a cache, in one pass.
+    """Rotates new keys and stores them in a KV cache, together with their values, in one pass.
 
     >>> rotary.append(k_cache, k, slots=0, layout="bhtd", rotations=f.rotations(range(16)),
     ...               v_cache=v_cache, v=v)
 
-    k_cache, v_cache: like k and v, with blocks in the place of the batch and slots in the place of
-        the tokens; or QuantizedHeads. Each number is rounded once.
-    slots: an int, the first slot of each batch row; its tokens follow. Or a slot map [tokens] or
-        [batch, tokens]: number s is slot s % slots of block s // slots; negative: not stored.
-    rotations: one row for each token of k; None stores k unrotated.
-    norm: applied to k before or after the rotation.
+    k_cache, v_cache: arrays or QuantizedHeads with the layout of k and v. The batch axis counts
+        blocks, the token axis the slots of a block. Each number is rounded once.
+    slots: an int n stores the tokens of each batch row in slots n, n + 1, … of its block. A slot
+        map, integers [tokens] or [batch, tokens], gives the slot of each token: with S slots in a
+        block, number s is slot s % S of block s // S. A negative number stores nothing.
+    rotations: cos and sin for the tokens of k; None stores k unrotated.
+    norm: the RMS norm of k (QK-norm), before or after the rotation.
 
-    Raises rotary.Error before anything is written.
+    If it raises rotary.Error, nothing was written.
     """
     if (v is None) != (v_cache is None):
         raise invalid("v and v_cache must both be given, or neither")
@@ -123,15 +124,15 @@ def append(k_cache: Any, k: Any, *, slots: Any, layout: str, rotations: Rotation
 @checked
 def shift(keys: Any, *, layout: str, before: Frequencies, positions: Any,
           after: Frequencies | None = None, new_positions: Any) -> Any:
-    """Moves cached keys to new positions or other frequencies, in place; returns them.
+    """Moves cached keys to new positions or other frequencies, in place, and returns them.
 
     >>> rotary.shift(keys, layout="bhtd", before=f, positions=range(512, 1024),
     ...              new_positions=range(0, 512))
 
     keys: an array or QuantizedHeads, rotated by `before` at `positions`.
-    after: the new frequencies; None: those of `before`.
+    after: the new frequencies; None: `before`.
 
-    Each shift rounds once more: shift once by the whole distance.
+    Every shift rounds the keys again, so shift once by the full distance.
     """
     after = before if after is None else after
     _core.shift(cached(keys, "keys", to_write), layout,

@@ -22,7 +22,7 @@ _NO_NUMBERS = (bool, np.bool_, str, bytes, np.complexfloating)
 
 
 def shown(value: Any) -> str:
-    """A short value as written, or the type of any other."""
+    """Returns a short value as text, else the name of its type."""
     if isinstance(value, int) and value.bit_length() > 128:
         return f"one of {value.bit_length()} bits"
     if value is None or isinstance(value, (int, float, np.bool_, np.number)):
@@ -39,7 +39,7 @@ def _refusal(name: str, wanted: str, value: Any) -> TypeError:
 
 
 def whole(value: Any, name: str) -> int:
-    """The value as a 64-bit int."""
+    """Returns the value as an int of at most 64 bits."""
     if type(value) is not int:
         if isinstance(value, _NO_NUMBERS):
             raise _refusal(name, "a whole number", value)
@@ -83,7 +83,7 @@ def text(value: Any, name: str) -> str:
 
 
 def chosen(table: Mapping[str, Any], key: Any, name: str) -> Any:
-    """The table's entry for the key."""
+    """Returns the table's entry for the key. Messages list the keys."""
     try:
         return table[key]
     except (KeyError, TypeError):
@@ -102,7 +102,7 @@ _T = typing.TypeVar("_T")
 
 def _check_of_class(kinds: tuple[type, ...]) -> _Check:
     kinds = tuple(typing.get_origin(kind) or kind for kind in kinds)
-    # Parameters may come as a dict, an enumerator as its name.
+    # A caller may pass Parameters as a dict and an enumerator by its name.
     taken = tuple(Mapping if issubclass(kind, Mapping) else
                   str if issubclass(kind, enum.Enum) else kind for kind in kinds)
 
@@ -126,7 +126,7 @@ def _check_of(hint: Any) -> _Check:
         return _PLAIN[hint]
     origin = typing.get_origin(hint)
     if origin is typing.Literal:
-        return text  # the function's own table has the allowed values
+        return text  # the function checks the value
     if not isinstance(origin, type) or issubclass(origin, types.UnionType):
         return _check_of_class(parts or (hint,))
     outer = _check_of_class((origin,))
@@ -136,7 +136,7 @@ def _check_of(hint: Any) -> _Check:
     return lambda value, name: tuple(inner(each, name) for each in outer(value, name))
 
 
-# Checks of positional arguments (index, name, check), of named ones, and of any other name.
+# Checks of positional arguments (index, name, check), of named arguments, and of **kwargs.
 _Checks = tuple[list[tuple[int, str, _Check]], dict[str, _Check], _Check]
 
 
@@ -153,7 +153,7 @@ def _checks_of(target: Callable) -> _Checks:
 
 
 def checked(target: _T) -> _T:
-    """Wraps a function, or a class's __init__, so that its arguments are checked."""
+    """Wraps a function, or a class's __init__, to check arguments against the annotations."""
     if isinstance(target, type):
         target.__init__ = checked(target.__init__)  # type: ignore[misc]
         return target
@@ -181,12 +181,12 @@ def checked(target: _T) -> _T:
 
 
 def json_text(value: Any, name: str) -> str:
-    """JSON text of dicts, lists, text and numbers, including NumPy's."""
+    """Returns JSON text for dicts, lists, text and numbers, including NumPy's."""
     return json.dumps(plain(value, name))
 
 
 def plain(value: Any, name: str) -> Any:
-    """The value converted to JSON's types."""
+    """Converts a value to the types of JSON."""
     if isinstance(value, Mapping):
         return {text(key, f"a key of {name}"): plain(each, f"{name}.{key}")
                 for key, each in value.items()}

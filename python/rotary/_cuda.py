@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions of rotary_cuda.h for tensors of torch on an NVIDIA GPU.
+"""Calls the functions of rotary_cuda.h for torch tensors on an NVIDIA GPU.
 
-The package does not include them. They are in a librotary.so built with ROTARY_CUDA, which the
-loader finds, or which the environment variable ROTARY_CUDA_LIBRARY names.
+The package does not include these functions. They are in a librotary.so built with ROTARY_CUDA. The
+environment variable ROTARY_CUDA_LIBRARY names that file; without it, the loader searches for it.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Options(_Sized):
 
 @functools.cache
 def library() -> ctypes.CDLL | None:
-    """The library, or None if no library with these functions is found."""
+    """Loads the library. Returns None if it is missing or lacks these functions."""
     try:
         found = ctypes.CDLL(os.environ.get("ROTARY_CUDA_LIBRARY", "librotary.so"))
         found.rotary_cuda_frequencies_make.argtypes = [c_void_p, POINTER(c_void_p)]
@@ -99,7 +99,7 @@ def call(name: str, *arguments: Any) -> None:
 
 
 def view(x: Tensor, layout: str) -> HeadsView:
-    """A view of a tensor whose axes are named by the letters b, t, h and d."""
+    """Makes a view of a tensor. layout names its axes by the letters b, t, h and d."""
     if x.dtype not in _DTYPES:
         raise Error("unsupported", "tensors on a GPU must be of float32, bfloat16 or float16, got "
                     f"{x.dtype}")
@@ -111,7 +111,7 @@ def view(x: Tensor, layout: str) -> HeadsView:
 
 
 def positions(x: Tensor) -> Positions:
-    """Positions from [tokens], [batch, tokens] or [axes, batch, tokens]."""
+    """Makes a view of positions [tokens], [batch, tokens] or [axes, batch, tokens]."""
     if x.dtype not in (torch.int32, torch.int64):
         raise Error("unsupported", f"positions on a GPU must be int32 or int64, got {x.dtype}")
     axes, batch, tokens = (1,) * (3 - x.ndim) + tuple(x.shape)
@@ -147,7 +147,7 @@ class Frequencies:
         host = c_void_p()
         call("rotary_frequencies_of_axes", made, source, byref(host))
         self.handle = c_void_p()
-        self._free = library().rotary_cuda_frequencies_free  # must outlive module globals
+        self._free = library().rotary_cuda_frequencies_free  # __del__ may run without globals
         try:
             call("rotary_cuda_frequencies_make", host, byref(self.handle))
         finally:
@@ -169,7 +169,7 @@ def _cos_sin(cos: Tensor, sin: Tensor, attention_factor: float) -> CosSin:
 
 def rows(frequencies: Frequencies, where: Tensor, pairs: int,
          attention_factor: float) -> tuple[Tensor, Tensor]:
-    """cos and sin [batch, tokens, pairs], computed on the device of the positions."""
+    """Computes cos and sin [batch, tokens, pairs] on the device of the positions."""
     at = positions(where)
     cos, sin = (torch.empty((at.batch, at.tokens, pairs), dtype=torch.float32,
                             device=where.device) for _ in range(2))
@@ -180,7 +180,7 @@ def rows(frequencies: Frequencies, where: Tensor, pairs: int,
 
 def rotate_by_rows(out: Tensor, x: Tensor, layout: str, cos: Tensor, sin: Tensor, within: Window,
                    attention_factor: float, direction: int) -> None:
-    # One view describes both, so they need the same strides.
+    # CosSin has the same strides for cos and sin.
     cos, sin = cos.float().contiguous(), sin.float().contiguous()
     with torch.cuda.device(x.device):
         call("rotary_cuda_rotate_by_rows", view(out, layout), view(x, layout), within,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""diff: how two models' positions differ, in words and numbers."""
+"""diff() compares how two models use positions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from rotary._models import Model, model_of
 
 @dataclasses.dataclass(frozen=True)
 class FieldDifference:
-    """A field with two values. effect: on "rows" of cos and sin, on the "model", or "nothing"."""
+    """A field whose value differs between two models; one, other: the values as text.
+
+    effect: "rows" if it changes cos and sin, "model" if it changes positions in another way (such
+    as a layer's encoding), "nothing" if it changes no position.
+    """
 
     field: str
     one: str
@@ -23,10 +27,13 @@ class FieldDifference:
 
 @dataclasses.dataclass(frozen=True)
 class RowsDifference:
-    """Rows of cos and sin of two models, compared over a context.
+    """cos and sin of two rotary embeddings, compared at every position of a context.
 
-    first_position: the first that differs, by at_first; None: all are equal. pairs: how many pairs
-    differ. largest_angle_error: radians. least_correlation: between the scores of random q and k.
+    first_position: the first where they differ by more than 2^-8, by at_first; None: nowhere.
+    pairs: the pairs that differ. same_features: whether pair i rotates the same two features in
+    both. largest_angle_error: in radians, of largest_angle_pair. largest_score_change: of a score
+    of q and k of length 1. least_correlation: of the scores of random q and k, at the distance
+    least_correlation_distance.
     """
 
     first_position: int | None
@@ -42,9 +49,10 @@ class RowsDifference:
 
 @dataclasses.dataclass(frozen=True)
 class RotaryDifference:
-    """One rotary embedding of each model, and the layers that use both.
+    """A rotary embedding of each model, and the layers that use this pair of embeddings.
 
-    one, other: indices in Model.rotary.
+    one, other: indices in Model.rotary. not_comparable: why cos and sin were not compared; None:
+    they were.
     """
 
     one: int
@@ -74,10 +82,11 @@ class RotaryDifference:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Difference:
-    """What diff() found; print() says it. bool() is False only if verdict is "same".
+    """The answer of diff(); print() shows it. bool() is False only if verdict is "same".
 
-    verdict: "same", "different" or "unknown". It is unknown if no difference is known but nobody
-    has run such a config in the engine. names: of the two models, as columns of the text.
+    verdict: "same", "different", or "unknown" if no difference is known but nothing shows how an
+    engine (read_as) reads the config. names: the models' names, which head the columns of the
+    text.
     """
 
     context_tokens: int
@@ -123,7 +132,7 @@ def _fields(facts: Any) -> tuple[FieldDifference, ...]:
 
 
 def _names(models: tuple[Model, Model]) -> tuple[str, str]:
-    """The card's name, else the source; only the end of a long one."""
+    """Returns each model's card or source, cut to its end, or "one" and "other" if these agree."""
     named = [model.source.removeprefix("the model card ").partition(": ")[0] for model in models]
     one, other = (name if len(name) <= 40 else f"…{name[-39:]}" for name in named)
     return Difference.names if one == other else (one, other)
@@ -135,9 +144,9 @@ def diff(one: Any, other: Any, *, context: int | None = None) -> Difference:
 
     >>> print(rotary.diff("llama-3.1-8b", "llama-3-8b.params"))
 
-    one, other: models, or anything that resolve() takes. context: how many tokens are compared;
+    one, other: models, or anything that resolve() takes. context: how many positions to compare;
     None: the longer trained context. The answer has the fields that differ, the first position
-    that differs, and by how much angles and scores differ.
+    whose cos and sin differ, and by how much angles and scores differ.
     """
     models = model_of(one, "one"), model_of(other, "other")
     facts = models[0]._core.compare(models[1]._core, context)

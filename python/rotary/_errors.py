@@ -3,8 +3,8 @@
 
 import re
 
-# Messages say "NAME must be …, got …": NAME is a config key or an argument. "config (GROUP): " may
-# precede it. "(KEY)" follows if the config's key differs from the library's name.
+# Messages say "NAME must be …, got …". NAME is an argument or a config key. "config (GROUP): " may
+# come before NAME. "(KEY)" follows NAME if the config has another name for the value.
 _KEY = re.compile(
     r"(?:\w+(?: \((?P<group>[\w.]+)\))?: )?(?P<name>[A-Za-z_][\w.]*)(?: \((?P<key>[\w.]+)\))? "
     r"(?:must|is|has)\b"
@@ -12,10 +12,11 @@ _KEY = re.compile(
 
 
 class Error(ValueError):
-    """A refusal: `message` says the requirement and what was got; nothing was written.
+    """The library refused a call; it wrote no output.
 
+    message: the requirement and the value that breaks it.
     status: "invalid_argument", "malformed_input", "unsupported" or "out_of_memory".
-    key: the config's key or the argument that the message begins with, or None.
+    key: the config's key or the argument that the message is about, or None.
     """
 
     def __init__(self, status: str, message: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""plot and report: figures of positions as numbers, drawn by the tool and shown in notebooks."""
+"""plot() and report(): figures and pages that the tool makes and notebooks show."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def _run(arguments: Sequence[str]) -> str:
 
 @contextlib.contextmanager
 def _paths(configs: Sequence[Any]) -> Iterator[list[str]]:
-    """Yields paths and names for the tool. A config that is not a file is written to a temporary
-    one."""
+    """Yields an argument of the tool for each config: a name, or the path of a file, which may be
+    temporary."""
     with tempfile.TemporaryDirectory(prefix="rotary-") as folder:
         paths = []
         for number, config in enumerate(configs, 1):
@@ -58,9 +58,9 @@ def _flags(options: dict[str, Any]) -> list[str]:
 
 
 class Figure:
-    """The title, caption and series of a figure; a notebook draws it.
+    """A figure of plot(): its title, its caption, and its numbers in panels.
 
-    Without gnuplot the notebook shows a table.
+    A notebook draws it with gnuplot, and shows a table without gnuplot.
     """
 
     def __init__(self, facts: dict[str, Any], arguments: Sequence[Any],
@@ -74,7 +74,7 @@ class Figure:
 
     @checked
     def svg(self, theme: str = "light") -> str:
-        """The picture as SVG, drawn by gnuplot. theme: "light" or "dark"."""
+        """Draws the figure with gnuplot and returns SVG text. theme: "light" or "dark"."""
         with _paths(self._arguments) as paths, tempfile.TemporaryDirectory() as folder:
             out = os.path.join(folder, "figure.svg")
             _run(["plot", self.name, *paths, *_flags(self._options), "--theme", theme,
@@ -94,14 +94,14 @@ class Figure:
 
 
 class Page:
-    """The page of `rotary report`, which a notebook shows with its charts."""
+    """The HTML page of `rotary report`. A notebook shows it with its charts."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
     @checked
     def save(self, path: str | os.PathLike) -> None:
-        """Writes the page as one HTML file, which works offline."""
+        """Writes the page to one HTML file, which needs no network."""
         pathlib.Path(path).write_text(self.text, encoding="utf-8")
 
     def __repr__(self) -> str:
@@ -114,12 +114,12 @@ class Page:
 
 @checked
 def plot(name: str, *configs: Any, **options: Any) -> Figure:
-    """Draws a figure of models' positions.
+    """Makes a figure about the positions of models.
 
     >>> rotary.plot("wavelengths", "llama-2-7b-chat", "llama-3.1-8b", context=131072)
 
-    name: a figure that `rotary plot --list` names. configs: anything that resolve() takes. options:
-    those of `rotary plot`.
+    name: one that `rotary plot --list` lists. configs: anything that resolve() takes. options:
+    those of `rotary plot`, with _ for -.
     """
     with _paths(configs) as paths:
         facts = json.loads(_run(["plot", name, *paths, *_flags(options)]))
@@ -127,9 +127,11 @@ def plot(name: str, *configs: Any, **options: Any) -> Figure:
 
 
 def report(*configs: Any, **options: Any) -> Page:
-    """Makes a page that compares up to four models.
+    """Makes an HTML page that compares up to four models.
 
     >>> rotary.report("llama-3.1-8b", "qwen2.5-7b").save("page.html")
+
+    configs: anything that resolve() takes. options: those of `rotary report`, with _ for -.
     """
     with _paths(configs) as paths, tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "page.html")

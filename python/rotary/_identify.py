@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""identify: finds what a program did, from numbers before and after its rotary embedding."""
+"""identify(): finds what a program did, from numbers before and after its rotary embedding."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ _HEADLINES = {
 class Cause:
     """A mistake that explains the numbers.
 
-    fields: `one` is the config's value, `other` the value found. rule: the engine rule that makes
-    this mistake, as rotary diff --between names it; or None. advice: what to do.
+    fields: with the config's value in `one` and the found value in `other`. rule: the name of the
+    engine's rule that makes this mistake, as in `rotary diff --between`; else None. advice: what to
+    look at next.
     """
 
     name: str
@@ -47,11 +48,12 @@ class Cause:
 
 @dataclasses.dataclass(frozen=True)
 class Explanation:
-    """A rotation that was compared with the numbers. causes: at most two; none: as configured.
+    """A rotation that may explain the numbers. causes: at most two mistakes; empty: as configured.
 
     residual: |predicted - seen| / |seen|. bit_equal: the share of features with equal bits.
-    separating_position: the first token position that tells this from the best explanation.
-    separating_grid: the same for image coordinates.
+    arithmetic: the arithmetic that fits best, such as "float32_angles". separating_position: a
+    token there would tell this explanation from the best one; None: no token would.
+    separating_grid: the same for image coordinates. spec: of the rotation; None if no spec has it.
     """
 
     causes: tuple[Cause, ...]
@@ -68,11 +70,11 @@ class Explanation:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ReadPositions:
-    """The position of each token, read from the angles of its pairs.
+    """The position of each token, computed from the angles of its pairs.
 
     expected, found: [axes, batch, tokens]; found is NaN if no position explains the token.
-    residuals: [batch, tokens]. aliases: [batch, tokens], a second position that explains the token,
-    or NaN. unread: how many tokens no position explains.
+    residuals: [batch, tokens]. aliases: [batch, tokens], the nearest other position that explains
+    the token equally well, or NaN. unread: how many tokens no position explains.
     """
 
     expected: np.ndarray
@@ -84,14 +86,20 @@ class ReadPositions:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Identification:
-    """What identify() found; print() says it.
+    """The answer of identify(); print() shows it.
 
-    verdict: "as_configured", "another_cause", "described" (there was no config) or "unexplained".
-    explanations: the best first. The first `tied` explain the numbers; the others only come close.
-    structure: head_dim, rotary_dim, pairing, attention_factor, read from the lengths of pairs
-    alone; None for tables. positions: of each token, if one differs from the explanation.
-    checked_tokens: how many were compared. turns_per_token: radians of each pair, measured.
-    tolerance: the residual that rounding explains.
+    verdict: "as_configured"; "another_cause"; "described", without a config; or "unexplained".
+    explanations: the best first. The first `tied` explain the numbers equally well; the others come
+    close but do not explain them.
+    structure: head_dim, rotary_dim, pairing and attention_factor, from the lengths of pairs alone;
+    None for tables and frequencies.
+    turns_per_token: radians per position of each pair, measured.
+    first_position: the position found for the first token, if identify() got no positions.
+    positions: the position of each token, if some cannot be read or differ from the explanation.
+    checked_tokens: how many tokens were compared with the best explanation.
+    tolerance: the largest residual that rounding explains.
+    tokens, heads: the size of the sample. hypotheses, pairs: how many mistakes, and pairs of
+    mistakes, were tried.
     """
 
     verdict: str
@@ -204,20 +212,23 @@ def _options(config: Any, layer: int | None, layer_type: str | None, context: in
 def identify(before: Any, after: Any, *, layout: str, config: Any = None, positions: Any = None,
              layer: int | None = None, layer_type: str | None = None, context: int | None = None,
              causes: int = 2, rotated_before: bool = False) -> Identification:
-    """Says what a program did to q (or k), from the numbers before and after its rotary embedding.
+    """Finds what a program did to q (or k), from its numbers before and after rotary embedding.
 
     >>> print(rotary.identify(q, q2, layout="bhtd", config="llama-3.1-8b", positions=range(8)))
 
-    before, after: arrays of one shape. Best are float32 and 8 consecutive tokens from 1000 on.
-    layout: a letter for each axis, as rotate() takes it.
+    before, after: arrays of one shape and dtype. Best are float32 and 8 consecutive tokens from
+        position 1000 on.
+    layout: a letter for each axis, as in rotate().
     config: a Model, a RotarySpec, or anything that resolve() takes. None: describes the numbers.
-    positions: of the tokens. None: searches the first of consecutive ones.
-    layer, layer_type: of a model with several rotary embeddings. context: as for frequencies().
-    causes: how many mistakes at once, 1 or 2.
-    rotated_before: `before` is a cached key that the config's rotation explains; needs positions.
+    positions: of the tokens. None: takes the tokens as consecutive and searches the first position.
+    layer, layer_type: choose one of several rotary embeddings of a model.
+    context: the number of tokens, as in Model.frequencies().
+    causes: how many mistakes at once may explain the numbers, 1 or 2.
+    rotated_before: True: `before` is already rotated as the config says, like a cached key. Needs
+        config and positions.
 
-    The answer names the mistake, or two at once. Mistakes are searched in up to 48 tokens and 4
-    heads; the answer is then compared with every token.
+    The search uses up to 48 tokens and 4 heads. The best explanation is then compared with all
+    heads of every token.
     """
     options = _options(config, layer, layer_type, context, causes)
     if positions is not None:
@@ -235,11 +246,11 @@ def identify(before: Any, after: Any, *, layout: str, config: Any = None, positi
 def identify_tables(cos: Any, sin: Any, *, config: Any = None, positions: Any = None,
                     layer: int | None = None, layer_type: str | None = None,
                     context: int | None = None, causes: int = 2) -> Identification:
-    """Says what is wrong with a program's cos and sin.
+    """Finds what is wrong with a program's cos and sin.
 
     >>> print(rotary.identify_tables(cos, sin, config="llama-3.1-8b"))
 
-    cos, sin: [tokens, pairs] or [batch, tokens, pairs], each pair once or twice. The other
+    cos, sin: [tokens, pairs] or [batch, tokens, pairs], with each pair once or twice. The other
     arguments are those of identify().
     """
     options = _options(config, layer, layer_type, context, causes)
@@ -255,7 +266,7 @@ def identify_tables(cos: Any, sin: Any, *, config: Any = None, positions: Any = 
 
 
 def _once(rows: list[np.ndarray]) -> slice:
-    """Selects the columns that hold each pair once."""
+    """Returns the columns that hold each pair once."""
     columns = rows[0].shape[-1]
     if columns % 2 == 0 and columns >= 4:
         half = columns // 2
@@ -270,12 +281,12 @@ def _once(rows: list[np.ndarray]) -> slice:
 def identify_frequencies(inv_freq: Any, *, attention_factor: float = 1.0, config: Any = None,
                          layer: int | None = None, layer_type: str | None = None,
                          context: int | None = None, causes: int = 2) -> Identification:
-    """Says what is wrong with a program's inv_freq.
+    """Finds what is wrong with a program's inv_freq.
 
     >>> print(rotary.identify_frequencies(inv_freq, config="llama-3.1-8b"))
 
-    inv_freq: [pairs], radians per position. attention_factor: the program multiplies cos and sin by
-    it. The other arguments are those of identify().
+    inv_freq: [pairs], radians per position. attention_factor: the program's factor on cos and sin.
+    The other arguments are those of identify().
     """
     options = _options(config, layer, layer_type, context, causes)
     numbers = _arrays.numbers(inv_freq, "inv_freq")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check: compares the frequencies and tables in a live model with its config."""
+"""check(): compares the frequencies and tables in a live model with its config."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _HEADLINES = {"faults": "wrong: {faults} of {all} tensors",
 
 @dataclasses.dataclass(frozen=True)
 class LiveFinding:
-    """A fault. names: paths of the faulty tensors, from the model's root.
+    """A fault of one or more tensors. names: their paths from the model's root.
 
     kind: "zero", "uninitialised", "rounded", "stale", "other_layer_type", "other_numbers" or
-    "attention_factor". advice: the call that mends it.
+    "attention_factor". advice: how to repair the model.
     """
 
     names: tuple[str, ...]
@@ -45,10 +45,11 @@ class LiveFinding:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class LiveCheck:
-    """What check() found; print() says it.
+    """The answer of check(); print() shows it.
 
-    findings: the faults. judged: the tensors that were compared. not_judged: the others, each with
-    the reason. verdict: "faults", "no_fault", or "unknown" if nothing was compared.
+    findings: the faults. judged: the paths of the tensors that were compared. not_judged: the paths
+    of the others, with the reason. verdict: "faults", "no_fault", or "unknown" if nothing was
+    compared.
     """
 
     findings: tuple[LiveFinding, ...]
@@ -77,7 +78,7 @@ class LiveCheck:
         return rows
 
     def to_json(self) -> str:
-        """One object by docs/schema/live-check.schema.json."""
+        """Returns JSON text that follows docs/schema/live-check.schema.json."""
         return json.dumps({"schema_version": 1, "verdict": self.verdict,
                            "findings": [dataclasses.asdict(each) for each in self.findings],
                            "judged": self.judged, "not_judged": dict(self.not_judged)})
@@ -94,7 +95,7 @@ class LiveCheck:
 
 
 def _short(names: tuple[str, ...]) -> str:
-    """"layers.0-31.rotary_emb.inv_freq" for names that differ in one number."""
+    """Joins names that differ in one number: "layers.0-31.rotary_emb.inv_freq"."""
     groups: dict[str, list[int]] = {}
     for name in names:
         number = re.search(r"(?<=\.)\d+(?=\.)", name)
@@ -145,7 +146,7 @@ class _Checker:
             exponents = (each.spec.axes or {}).get("exponents", "shared")
             if (types and each.layer_type not in types) or (
                     exponents != "shared" and not hasattr(place.module, "axes_dim")):
-                continue  # vision towers take grids
+                continue  # a vision tower, which takes grids instead of positions
             made = called(place.module, each.layer_type if types else None)
             if isinstance(made, str):
                 self.not_judged[place.name_of("forward")] = made
@@ -235,7 +236,7 @@ def _advice(place: Place, name: str) -> str:
     if getattr(place.module, "config", None) is not None:
         path = f"model.{place.path}" if place.path else "model"
         if re.search(r"\.\d+\.", path):
-            path = "module"  # stands for one of several modules
+            path = "module"  # one of several modules, which have the same advice
         return (f"make the module again, after the weights are loaded and cast: {path} = "
                 f"type({path})(config={path}.config)")
     return (f"compute {name} again in float32, after the weights are loaded and cast: "
@@ -248,13 +249,17 @@ def check(model: Any, *, config: Any = None, spec: RotarySpec | None = None) -> 
 
     >>> print(rotary.check(model))
 
-    model: a torch.nn.Module, of Transformers or any other; also compiled, quantized or sharded.
-    config: what resolve() takes, for modules without a config of their own. spec: the same as a
-        RotarySpec. Without either, a module's attributes serve: dim, and theta or base.
+    model: a torch.nn.Module, of Transformers or another library; also compiled, quantized or
+        sharded.
+    config: anything that resolve() takes, in place of the modules' own configs.
+    spec: a RotarySpec, in place of every config.
 
-    It compares every inv_freq, every table of cos and sin, and what rotary modules compute at the
-    first positions. Nothing is changed or moved. What cannot be compared is in not_judged, with
-    the reason. Raises TypeError if model is no module, rotary.Error if a config does not resolve.
+    check() compares every inv_freq, every table of cos and sin, and the results of rotary modules
+    at the first positions. A module without a config is compared with its attributes dim and base
+    (or theta), or with the config of its nearest parent. not_judged gives a reason for each tensor
+    that cannot be compared. The model is neither changed nor moved.
+
+    Raises TypeError if model is no torch.nn.Module, rotary.Error if `config` does not resolve.
     """
     if not hasattr(model, "named_modules"):
         raise TypeError(f"model must be a torch.nn.Module, got {type(model).__name__}; the tool's "

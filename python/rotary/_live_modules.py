@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds where a PyTorch model keeps rotations, and reads their numbers. torch is imported on use,
-because a caller with a model already has it."""
+"""Finds the frequencies and tables of a PyTorch model, and reads their numbers. Functions import
+torch themselves, because a caller with a model already has it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROTARY = re.compile(r"Rotary|Rope|RoPE|PosEmbed", re.IGNORECASE)
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """A module that may hold or make rotations. config: its own, or that of the nearest parent."""
+    """A module that may hold frequencies or tables. config: its own or its nearest parent's."""
 
     path: str
     module: Any
@@ -54,13 +54,13 @@ def _config_of_module(module: Any) -> Mapping[str, Any] | None:
     own = getattr(module, "config", None)
     if hasattr(own, "to_dict"):
         return own.to_dict()
-    if isinstance(own, Mapping):  # as in Diffusers
+    if isinstance(own, Mapping):  # in models of Diffusers
         return {**own, "_class_name": type(module).__name__}
     return None
 
 
 def numbers_of(tensor: Any) -> np.ndarray | str:
-    """A float64 copy, or the reason why there is none. The model's tensors stay where they are."""
+    """Returns a float64 or complex128 copy on the CPU, or the reason why there is none."""
     import torch
     if tensor.device.type == "meta":
         return "it is on the meta device, and has no numbers yet"
@@ -75,13 +75,14 @@ def numbers_of(tensor: Any) -> np.ndarray | str:
 
 
 def half_unit(tensor: Any) -> float:
+    """Returns half a unit in the last place of numbers near 1, in the tensor's dtype."""
     import torch
     kind = tensor.dtype.to_real() if tensor.is_complex() else tensor.dtype
     return torch.finfo(kind).eps / 2
 
 
 def tables_of(tables: dict[str, tuple]) -> dict[str, tuple]:
-    """Each table or (cos, sin) as [positions, columns], with its dtype's rounding error."""
+    """Returns (cos, sin, half_unit) by name; cos and sin are [positions, columns]."""
     found = {}
     for name, (x, error) in tables.items():
         x = x.squeeze()
@@ -99,7 +100,7 @@ def tables_of(tables: dict[str, tuple]) -> dict[str, tuple]:
 
 
 def spec_of_attributes(module: Any) -> RotarySpec | None:
-    """The spec of a module without a config, from its attributes, as in towers and torchtune."""
+    """Returns the spec of a module without a config (vision tower, torchtune) by its attributes."""
     if getattr(module, "config", None) is not None:
         return None
     base = getattr(module, "theta", getattr(module, "base", None))
@@ -110,7 +111,7 @@ def spec_of_attributes(module: Any) -> RotarySpec | None:
 
 
 def called(module: Any, layer_type: str | None) -> tuple[np.ndarray, np.ndarray, float] | str:
-    """cos and sin of positions 0 to 7, and their dtype's rounding error."""
+    """Calls the module at positions 0 to 7. Returns (cos, sin, half_unit), or why it cannot."""
     import torch
     device = next((each.device for each in module.buffers()), torch.device("cpu"))
     if device.type == "meta":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the numbers of a live model with its config's: frequencies and tables, as causes."""
+"""Compares frequencies and tables of a live model with those of its config, and names faults."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rotary._identify import Identification, identify_frequencies, identify_tabl
 from rotary._models import ModelRotary
 from rotary._specs import Frequencies, RotarySpec
 
-# Allows for powers of the base in float32; the nearest fault, rounding to float16, is 2^-12.
+# Above the error of powers in float32. The smallest fault, rounding to float16, is 2^-12.
 _TOLERANCE = 2.0**-18
 _BITS = {"bfloat16": 8, "float16": 11}  # significand bits
 
@@ -31,7 +31,7 @@ class Fault:
 
 @dataclasses.dataclass(frozen=True)
 class Expected:
-    """The config's values for one rotary embedding, before any long call."""
+    """The config's values for one rotary embedding, before a call beyond the trained context."""
 
     spec: RotarySpec
     layer_type: str | None = None
@@ -42,7 +42,7 @@ class Expected:
         return self.spec.frequencies(self._context())
 
     def _context(self) -> int | None:
-        # LongRoPE classes start with the short factors.
+        # Classes of LongRoPE start with the short factors.
         is_long = self.spec.scaling.rope_type == "longrope"
         return (1 if is_long else self.context) if self.spec.depends_on_context else None
 
@@ -55,11 +55,10 @@ class Expected:
         return self._made.attention_factor
 
     def forms(self, size: int) -> Iterator[np.ndarray]:
-        """Frequencies as modules hold them: of all pairs, or of one axis."""
+        """Yields the frequencies in each form that a module may hold."""
         yield self.frequencies
         if self.spec.axes is not None or self.spec.sense == "negative":
-            # Some classes hold plain powers of the base. Their forward deals these to axes or
-            # reverses them.
+            # Some classes hold plain powers of the base; forward() assigns or negates them.
             yield self.spec.base ** (-np.arange(size) / size)
         if self.spec.axes is not None and self.spec.axes.get("exponents") == "own":
             at = 0
@@ -78,7 +77,7 @@ def _matches(seen: np.ndarray, wanted: np.ndarray, tolerance: float = _TOLERANCE
 
 
 def _rounded_to(seen: np.ndarray, wanted: np.ndarray) -> str | None:
-    """The narrow type that holds all these numbers, if they are near the right ones."""
+    """Returns the narrow type whose rounding turns the right numbers into these, or None."""
     for name, bits in _BITS.items():
         mantissa, _ = np.frexp(seen)
         scaled = np.ldexp(mantissa, bits)
@@ -99,7 +98,7 @@ def _broken(seen: np.ndarray) -> Fault | None:
 
 
 def _context_of(seen: np.ndarray, expected: Expected) -> int | None:
-    """The context that gives these frequencies under a rule that depends on it."""
+    """Returns the context for which a rule gives these frequencies, or None."""
     if not expected.spec.depends_on_context:
         return None
     length = expected.context or 1
@@ -110,7 +109,7 @@ def _context_of(seen: np.ndarray, expected: Expected) -> int | None:
 
 
 def _dynamic(seen: np.ndarray, expected: Expected) -> tuple[int, ...]:
-    """The context of a dynamic rule, derived from the slowest pair."""
+    """Returns the context of a dynamic rule, computed from the slowest pair, or ()."""
     factor = expected.spec.scaling.get("factor")
     if expected.spec.scaling.rope_type != "dynamic" or seen[-1] <= 0 or not factor:
         return ()
@@ -124,13 +123,13 @@ def _dynamic(seen: np.ndarray, expected: Expected) -> tuple[int, ...]:
 
 def _named(found: Identification) -> Fault | None:
     causes = "; and ".join(map(str, found.causes))
-    is_short = 0 < len(causes) < 120  # a table at other positions has a cause for each
+    is_short = 0 < len(causes) < 120  # a cause may list a field for each position
     return Fault("other_numbers", f"not those of the config: {causes}") if is_short else None
 
 
 def judge_frequencies(seen: np.ndarray, expected: Expected,
                       others: Sequence[Expected]) -> Fault | str | None:
-    """The fault, None if the frequencies are right, or why they cannot be judged."""
+    """Returns the fault, None if the frequencies are right, or why they cannot be judged."""
     forms = list(expected.forms(seen.size))
     if any(_matches(seen, form) for form in forms):
         return None
@@ -208,15 +207,15 @@ def _columns(pairs: int, width: int) -> dict[str, np.ndarray]:
 
 def judge_tables(cos: np.ndarray, sin: np.ndarray, expected: Expected,
                  dtype_error: float, first_position: int = 0) -> Fault | str | None:
-    """Judges [positions, columns] that start at the first position. dtype_error: half a unit of the
-    type that holds them, which the class may have chosen."""
+    """Judges tables [positions, columns] from first_position on; returns as judge_frequencies().
+    dtype_error: half_unit() of the tables."""
     rates = expected.frequencies
     layouts = _columns(rates.size, cos.shape[-1])
     if not layouts:
         return f"has {cos.shape[-1]} columns, where the config gives {rates.size} pairs"
     at = np.array(_sampled(len(cos)))
     angle = (at[:, None] + first_position) * rates
-    # Angles in float32, from frequencies in float32.
+    # Allow for float32 angles of float32 frequencies.
     allowed = dtype_error + 2.0**-16 + np.abs(angle) * 2.0**-21
     apart = {}
     if expected.spec.sense == "negative" and len(sin) > 1 and sin[1, -1] > 0:
@@ -243,7 +242,8 @@ def judge_tables(cos: np.ndarray, sin: np.ndarray, expected: Expected,
 
 def _first_wrong(cos: np.ndarray, sin: np.ndarray, expected: Expected,
                  column: np.ndarray) -> tuple[int, float]:
-    """The first row of the first 16384 that is wrong by more than the dtype's rounding."""
+    """Returns the first of at most 16384 rows that errs by more than 2^-6, else the last row of the
+    table, and the largest error."""
     at = np.arange(min(len(cos), 16384))
     angle = (at[:, None] * expected.frequencies)[:, column]
     error = np.abs(cos[at] + 1j * sin[at] - expected.attention_factor * np.exp(1j * angle))

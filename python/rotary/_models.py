@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""resolve: turns any description of a model into how each layer uses positions."""
+"""resolve(): reads from a model's config how each layer uses positions."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ _CLASS_DEFAULTS = ("a PretrainedConfig: keys that the config.json lacks have the
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """Where a value came from.
+    """Where a value of a model came from.
 
-    value: its name. key: the config's key. origin: "stated" in the config, "asked" by an argument,
-    "class_default", "family" or "rule".
+    value: the name of the value. key: the config's key. origin: "stated" by that key; "asked" by an
+    argument; "class_default", of the config's class; "family", the code of the model's family; or
+    "rule", computed from other keys or the default of a scaling rule.
     """
 
     value: str
@@ -39,8 +40,9 @@ class Source:
 class ModelRotary:
     """One rotary embedding of a model; several layers may share it.
 
-    softmax_factor: multiplies the scale of the scores. nope_head_dim: features of a head without
-    positions, stored beside this head (MLA). trained_context_tokens: None if the config lacks it.
+    layer_type: the config's name for these layers; None: all layers. softmax_factor: multiplies the
+    scale of the scores. nope_head_dim: how many unrotated features a head has besides these (MLA).
+    trained_context_tokens: None if the config lacks it. sources: where each value came from.
     """
 
     spec: RotarySpec
@@ -59,7 +61,10 @@ class ModelRotary:
 
 @dataclasses.dataclass(frozen=True)
 class Layer:
-    """How one layer uses positions. rotary: None unless encoding is "rotary"."""
+    """How one layer uses positions. rotary: None unless encoding is "rotary".
+
+    query_temperature: the rule that scales queries by their position (Llama 4), or None.
+    """
 
     encoding: str
     rotary: ModelRotary | None
@@ -68,10 +73,10 @@ class Layer:
 
 @dataclasses.dataclass(frozen=True)
 class Evidence:
-    """Why the library says that an engine reads a config this way.
+    """How the library knows that an engine (read_as) reads a config this way.
 
-    kind: "run" if somebody ran the engine, "read" if somebody read its source, or "none". disputes:
-    where the engine departs from this model.
+    kind: "run" if somebody ran the engine, "read" if somebody read its source, "none" if neither.
+    disputes: warnings that the engine differs from this model.
     """
 
     kind: str
@@ -80,10 +85,12 @@ class Evidence:
 
 
 class Model:
-    """How each layer of a model uses positions; print() says it in words.
+    """How each layer of a model uses positions; print() shows it.
 
-    rotary: the rotary embeddings. layers: one for each layer, with its embedding. warnings: what a
-    person should look at. evidence: only with read_as; None otherwise.
+    rotary: the rotary embeddings. layers: a Layer for each layer, with its embedding. warnings:
+    legal but suspicious facts, for a person to check. source: what was read. evidence: an Evidence
+    with read_as, else None. softcap: of the scores, or None. relative_bias: the name of a bias of
+    the scores, or None. gguf: facts of a GGUF file, or None.
     """
 
     def __init__(self, core: _core.Model, source: str, evidence: Evidence | None = None) -> None:
@@ -105,12 +112,12 @@ class Model:
 
     @property
     def layer_types(self) -> tuple[str | None, ...]:
-        """The config's name of each rotary embedding."""
+        """The layer type of each rotary embedding, named as in the config."""
         return tuple(rotary.layer_type for rotary in self.rotary)
 
     @checked
     def rotary_of(self, layer: int | None = None, layer_type: str | None = None) -> ModelRotary:
-        """The rotary embedding of a layer or layer type. Without either: the only one."""
+        """Returns the rotary embedding of a layer or layer type. Without either: the only one."""
         if not self.rotary:
             raise invalid(f"no layer of this model ({self.model_type}) rotates")
         if layer is not None:
@@ -132,7 +139,7 @@ class Model:
     @checked
     def frequencies(self, layer: int | None = None, *, layer_type: str | None = None,
                     context: int | None = None) -> Frequencies:
-        """Frequencies of a layer or layer type. Without either: of the only rotary embedding.
+        """Returns the frequencies of a layer or layer type; without either, of the only embedding.
 
         context: the number of tokens; rules that depend on it (dynamic, longrope) require it.
         """
@@ -202,12 +209,12 @@ def ranges_of(numbers: Sequence[int], comma: str = ", ") -> str:
 
 @functools.lru_cache(maxsize=1)
 def model_cards() -> tuple[str, ...]:
-    """The names of the configs that come with the package."""
+    """Returns the names of the model configs that come with the package."""
     return tuple(sorted(path.name.removesuffix(".json") for path in _CARDS.glob("*.json")))
 
 
 def _card(text: str) -> str | None:
-    """The name of the card for a name or a hub's model id."""
+    """Returns the card's name for a name in any case or a model id of the hub, or None."""
     names = {name.lower(): name for name in model_cards()}
     return names.get(text.lower()) or names.get(text.rpartition("/")[2].lower())
 
@@ -218,7 +225,7 @@ def _is_gguf(path: pathlib.Path) -> bool:
 
 
 def model_of(config: Any, name: str) -> Model:
-    """Returns a Model unchanged, resolves anything else. Messages name the parameter `name`."""
+    """Returns a Model unchanged, and resolves anything else. name: the parameter, for messages."""
     try:
         return config if isinstance(config, Model) else resolve(config)
     except Error as error:
@@ -228,14 +235,14 @@ def model_of(config: Any, name: str) -> Model:
 
 
 def _about(name: str, message: str) -> str:
-    """Puts the argument's name in a message about resolve()'s config."""
+    """Names the caller's argument in a message about the config of resolve()."""
     own = "config must be"
     return message.replace(own, f"{name} must be", 1) if message.startswith(own) else (
         f"{name}: {message}")
 
 
 def _config_of(config: Any) -> tuple[str | pathlib.Path, str]:
-    """The JSON text or the path of a GGUF file, and its origin."""
+    """Returns the JSON text, or the path of a GGUF file, and a description of its origin."""
     if isinstance(config, Mapping):
         return json.dumps(config, default=lambda value: plain(value, "config")), "a dict"
     if hasattr(config, "to_dict"):
@@ -281,18 +288,18 @@ def resolve(config: Any, *, pairing: str | None = None, context: int | None = No
     >>> print(model.rotary_of(layer=0).spec.base)
     500000.0
 
-    config: the path of a config.json, a GGUF file or a folder with one; a dict, JSON text, the name
-        of a model card (model_cards()) or a PretrainedConfig. Nothing is downloaded.
+    config: the path of a config.json, of its folder or of a GGUF file; a dict; JSON text; the name
+        of a model card (model_cards()); or a PretrainedConfig. Nothing is downloaded.
     pairing: "half" or "interleaved", for a model_type that rotary does not know.
-    context: how many tokens you mean to use.
-    numerics: "exact", or an engine whose rounding the rows shall have: "transformers", "vllm".
-    part: "text", "vision" or "audio", of a model that has several.
-    overrides: keys and values instead of the config's, {"rope_scaling.factor": 4}. For a GGUF file
-        its keys, {"rope.freq_base": 1e6}, or llama.cpp's flags, {"rope_scaling": "yarn"}.
-    read_as: reads the config as an engine does: "transformers@4.51", "llama.cpp".
+    context: how many tokens you will use.
+    numerics: "exact", or "transformers", "vllm" or "ggml" to round as that engine does.
+    part: "text", "vision" or "audio", for a model that has several.
+    overrides: values that replace those of the config: {"rope_scaling.factor": 4}. For a GGUF file,
+        its keys {"rope.freq_base": 1e6} or llama.cpp's flags {"rope_scaling": "yarn"}.
+    read_as: reads the config as this engine does: "transformers@4.51", "llama.cpp".
 
-    Raises rotary.Error for what it does not understand. Warns (rotary.ModelWarning) of a config
-    that is legal and suspicious.
+    Raises rotary.Error if the config is wrong or unknown. Warns with rotary.ModelWarning if it is
+    legal but suspicious.
     """
     text, source = _config_of(config)
     if isinstance(text, str):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Members of a spec: the pairing, named parameters and the scaling rule."""
+"""Members of a RotarySpec: pairing, named parameters, scaling rule."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 
 class Pairing(str, enum.Enum):
-    """Which two features of a head form a pair.
+    """Which two features of a head rotate together as a pair. d: rotary_dim.
 
-    No call has a default: a wrong pairing keeps every norm and shape, and breaks the model.
+    No call has a default, because a wrong pairing keeps every shape and norm but breaks the model.
     """
 
     HALF = "half"  # (i, i + d/2): rotate_half, "NeoX style"
@@ -53,7 +53,7 @@ class Parameters(Mapping):
 
 
 class Scaling(Parameters):
-    """A scaling rule by the names in configs: Scaling(rope_type="linear", factor=8)."""
+    """A scaling rule, with the names of configs: Scaling(rope_type="linear", factor=8)."""
 
     __slots__ = ()
 

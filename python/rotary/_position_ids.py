@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Position ids of batches: makes them from masks or sequence lengths, and judges them."""
+"""positions_of() makes position ids from masks or lengths; check_positions() judges ids."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rotary._errors import invalid
 
 @dataclasses.dataclass(frozen=True)
 class PositionFinding:
-    """A mistake in one row of position ids. row, token: the first wrong one.
+    """A mistake in one row of position ids. row, token: of the first wrong id.
 
     kind: "offset", "padding_counted", "no_restart", "restart", "gap", "repeat", "rounded" or
     "other".
@@ -32,10 +32,10 @@ class PositionFinding:
 
 @dataclasses.dataclass(frozen=True)
 class PositionCheck:
-    """What check_positions() found; print() says it.
+    """The answer of check_positions(); print() shows it.
 
-    sentence: what the ids are. findings: mistakes, at most one for each row. judged: False for ids
-    that differ between axes, as those of images do.
+    sentence: describes the ids. findings: mistakes, at most one for each row and one for the dtype.
+    judged: False for ids that differ between axes, as those of images do.
     """
 
     sentence: str
@@ -83,18 +83,18 @@ def _lengths(cu_seqlens: Any, lengths: Any) -> np.ndarray:
 @checked
 def positions_of(*, attention_mask: Any = None, cu_seqlens: Any = None, lengths: Any = None,
                  past: Any = 0) -> np.ndarray:
-    """Makes the position ids of a batch, int64. Give one of the first three arguments.
+    """Makes the position ids of a batch, int64, from one of the first three arguments.
 
     >>> rotary.positions_of(lengths=[3, 2])
     array([0, 1, 2, 0, 1])
     >>> rotary.positions_of(lengths=[1, 1], past=[16, 9])  # a decode step
     array([16,  9])
 
-    attention_mask: [batch, tokens], 1 for a real token and 0 for padding on either side. It covers
-        cached tokens, too; past says how many, and the result is of the others.
-    cu_seqlens: [sequences + 1], of packed sequences. The result is [tokens].
-    lengths: [sequences], the same as lengths.
-    past: how many tokens are cached: one number, or one for each sequence.
+    attention_mask: [batch, tokens], 1 for a real token and 0 for padding on either side. It
+        includes the `past` cached tokens; the result, [batch, tokens - past], does not.
+    cu_seqlens: [sequences + 1], 0 and then the end of each packed sequence. The result is [tokens].
+    lengths: [sequences], the length of each packed sequence. The result is [tokens].
+    past: how many tokens are cached: one number, or one for each packed sequence.
     """
     given = [name for name, value in (("attention_mask", attention_mask),
                                       ("cu_seqlens", cu_seqlens), ("lengths", lengths))
@@ -115,15 +115,15 @@ def positions_of(*, attention_mask: Any = None, cu_seqlens: Any = None, lengths:
 def check_positions(ids: Any, *, attention_mask: Any = None, cu_seqlens: Any = None,
                     lengths: Any = None, past: Any = None,
                     dtype: str | None = None) -> PositionCheck:
-    """Says what position ids are, and what is wrong with them.
+    """Describes position ids and finds their mistakes.
 
     >>> print(rotary.check_positions(ids, attention_mask=mask))
 
     ids: [tokens], [batch, tokens] or [axes, batch, tokens], of any dtype. Ids that differ between
         axes, as those of images do, are not judged.
-    attention_mask, cu_seqlens, lengths, past: say what the ids must be, as in positions_of().
-        Without them, ids that rise by 1 are right, and so are packed ones that begin at 0 again.
-    dtype: of the original ids, if these were converted.
+    attention_mask, cu_seqlens, lengths, past: determine the right ids, as in positions_of().
+        Without them, an id is right if it is 0 or one more than the id before it.
+    dtype: the original dtype, if you converted the ids.
     """
     kind = dtype or str(getattr(ids, "dtype", "")).rpartition(".")[2]
     rows = _numbers(ids, "ids")

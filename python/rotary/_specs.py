@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RotarySpec: the parameters of one rotary embedding. Frequencies: how fast each pair turns.
-Rotations: cos and sin for the positions of a step."""
+"""RotarySpec: the parameters of one rotary embedding. Frequencies: radians per position, of each
+pair. Rotations: cos and sin for the positions of a step."""
 
 from __future__ import annotations
 
@@ -28,15 +28,22 @@ _Form = Literal["hf", "interleaved", "pairs", "complex"]
 @checked
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RotarySpec:
-    """The parameters of one rotary embedding, checked when it is made.
+    """The parameters of one rotary embedding, checked on construction. Specs have == and a hash.
 
     >>> rotary.RotarySpec(head_dim=128, base=500000.0, pairing="half")
     RotarySpec(head_dim=128, base=500000.0, pairing='half')
 
-    rotary_dim: how many features turn; None: all. first_feature: the first of them. scaling: a rule
-    under the names of configs, Scaling(rope_type="linear", factor=8). sense: "negative" turns
-    backwards. axes: which pairs follow which axis of a position. blocks: parts of the head that
-    turn alike. numerics, rounding: an engine's arithmetic instead of the exact one.
+    head_dim: features of a head. base: rope_theta.
+    pairing: "half", "interleaved" or "interleaved_to_half" (see Pairing).
+    rotary_dim: how many features rotate, from first_feature on; None: all of these.
+    scaling: a rule, with the names of configs: Scaling(rope_type="linear", factor=8).
+    sense: "negative" negates every angle (NanoChat).
+    xpos: scale_base and center of xPos.
+    numerics: "exact", or the arithmetic of an engine: "transformers", "vllm" or "ggml".
+    rounding: the results that numerics "transformers" rounds: "every_step", "table", "result" or
+        "double_angle".
+    axes: which axis of a position rotates each pair (M-RoPE, images, video).
+    blocks: parts of the rotated features; "half" then pairs features within each part.
     """
 
     head_dim: int
@@ -73,17 +80,17 @@ class RotarySpec:
     @classmethod
     @checked
     def from_json(cls, text: str | Mapping[str, Any]) -> RotarySpec:
-        """The spec in the text of to_json(), or in a dict of its members."""
+        """Makes a spec from the text of to_json() or from a dict of its members."""
         if not isinstance(text, str):
             text = json_text(text, "text")
         return cls(**json.loads(_core.checked_spec(text)))
 
     def to_json(self) -> str:
-        """JSON text for from_json(); equal specs have equal texts."""
+        """Returns JSON text for from_json(); equal specs have equal texts."""
         return self._text  # type: ignore[attr-defined]
 
     def replace(self, **changes: Any) -> RotarySpec:
-        """A copy with these members changed: spec.replace(base=10000)."""
+        """Returns a copy with some members changed: spec.replace(base=10000)."""
         return dataclasses.replace(self, **changes)
 
     @property
@@ -93,7 +100,10 @@ class RotarySpec:
 
     @checked
     def frequencies(self, context: int | None = None) -> Frequencies:
-        """The frequencies of the pairs. context: required if depends_on_context."""
+        """Returns the frequencies of the pairs.
+
+        context: the number of tokens, required if depends_on_context.
+        """
         return Frequencies(self, context)
 
     def _rows(self) -> list[tuple[str, str]]:
@@ -127,7 +137,7 @@ def _text(value: Any) -> str:
 
 
 class Frequencies:
-    """How fast each pair of one spec turns: rotates arrays and makes cos and sin.
+    """The frequencies of a spec's pairs. Rotates arrays, and makes cos and sin.
 
     >>> f = rotary.resolve("llama-3.1-8b").frequencies()
     >>> f.inv_freq[0]  # radians per position of the fastest pair
@@ -149,41 +159,44 @@ class Frequencies:
 
     @property
     def inv_freq(self) -> np.ndarray:
-        """[pairs], float64, radians per position; read-only. A turn takes 2π / inv_freq."""
+        """[pairs], float64, radians per position; read-only. The wavelength is 2π / inv_freq.
+
+        [axes, pairs] if every axis has a frequency for each pair.
+        """
         return self._inv_freq
 
     @property
     def attention_factor(self) -> float:
-        """Multiplies cos and sin; a score grows by its square."""
+        """The factor on cos and sin, which multiplies scores by its square."""
         return self._facts["attention_factor"]
 
     @property
     def axes(self) -> int:
-        """Coordinates per position: 1 for text."""
+        """The number of coordinates of a position: 1 for text."""
         return self._facts["axes"]
 
     @property
     def contexts(self) -> tuple[int, int]:
-        """The shortest and longest contexts that share these frequencies."""
+        """The shortest and longest context, in tokens, with these frequencies."""
         return self._facts["first_context"], self._facts["last_context"]
 
     @checked
     def rotate_alike(self, other: Frequencies) -> bool:
-        """Whether keys rotated by one match queries rotated by the other."""
+        """Whether keys rotated with one fit queries of the other; if not, shift() the keys."""
         return self._core.rotate_alike(other._core)
 
     @checked
     def rotations(self, positions: Any, *, dtype: Any = None,
                   role: Role | None = None) -> Rotations:
-        """Computes cos and sin once for a step; all layers of these frequencies share them.
+        """Computes cos and sin of a step's positions, for every layer with these frequencies.
 
         >>> rows = f.rotations(range(16))
         >>> q, k = rows.rotate(q, k, layout="bhtd")
 
         positions: a range, or integers or floats [tokens], [batch, tokens] or
             [axes, batch, tokens].
-        dtype: of the tensors that they will rotate. Needed for float64, and for numerics that
-            round to the tensors' dtype.
+        dtype: of the arrays to rotate. Required for float64, and for numerics that round to this
+            dtype.
         role: "query" or "key"; only xPos needs it.
         """
         name = None if dtype is None else _arrays.named_dtype(dtype)
@@ -208,17 +221,17 @@ class Frequencies:
 
         >>> q, k = f.rotate(q, k, positions=range(16), layout="bhtd")
 
-        q, k: arrays of NumPy, torch, JAX or MLX. The result is of the same framework.
+        q, k: arrays of NumPy, torch, JAX or MLX. The result has the framework and dtype of each.
         positions: one for each token: a range, or integers or floats [tokens], [batch, tokens] or
             [axes, batch, tokens].
         layout: a letter for each axis: b(atch), t(okens), h(eads), d for the features. "bhtd" in
             Transformers.
-        out: an array to write to, or a pair for q and k. inplace=True writes to q and k.
+        out: an array for the result, or a pair for q and k. inplace=True: writes to q and k.
         direction: "inverse" undoes "forward"; "transpose" is the backward pass.
         role: "query" or "key"; only xPos needs it.
 
         Raises rotary.Error if shapes, dtypes or strides do not fit; the message names the array.
-        For many layers call rotations(positions) once.
+        For many layers, call rotations(positions) once and rotate with its result.
         """
         rows = self.rotations(positions, dtype=_arrays.dtype_name(q, "q"), role=role)
         return rows.rotate(q, k, layout=layout, out=out, inplace=inplace, direction=direction)
@@ -234,11 +247,11 @@ class Frequencies:
     @checked
     def tables(self, positions: Any, *, form: _Form = "hf", dtype: Any = np.float32,
                role: Role | None = None) -> Any:
-        """(cos, sin) of the positions, for a kernel of your own.
+        """Returns (cos, sin) of the positions, for your own kernel.
 
         >>> cos, sin = f.tables(range(16))  # [1, 16, 128], as Transformers lays them out
 
-        form, dtype: see Rotations.tables().
+        form, dtype: as in Rotations.tables().
         """
         name = _arrays.named_dtype(dtype)
         rows = self.rotations(positions, dtype="f64" if name == "f64" else None, role=role) \
@@ -280,9 +293,9 @@ class Rotations:
     @checked
     def of_rows(cls, spec: RotarySpec, cos: Any, sin: Any, *,
                 attention_factor: float = 1.0) -> Rotations:
-        """Takes cos and sin [batch, tokens, pairs] of another program.
+        """Makes rotations from cos and sin [batch, tokens, pairs] of another program.
 
-        Raises rotary.Error if a row is not a rotation times attention_factor.
+        Raises rotary.Error if cos and sin of a pair are not a rotation times attention_factor.
         """
         facts = spec.frequencies(1 if spec.depends_on_context else None)._facts
         window = _core.window(*(facts[name] for name in (
@@ -294,7 +307,7 @@ class Rotations:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """batch, tokens, pairs, pairing, attention_factor, rows (their dtype) and more."""
+        """batch, tokens, pairs, pairing, attention_factor, rows (dtype of cos and sin) and more."""
         if not self._facts:
             self._facts = self._core.facts()
         return self._facts
@@ -311,7 +324,7 @@ class Rotations:
                inplace: bool = False, direction: Direction = "forward") -> Any:
         """Rotates q, or q and k; the arguments are those of Frequencies.rotate().
 
-        A torch tensor that requires a gradient gets one.
+        The result is differentiable if a torch tensor requires a gradient.
         """
         number = chosen(_arrays.DIRECTIONS, direction, "direction")
         if type(layout) is not str or not layout.isascii():
@@ -332,11 +345,12 @@ class Rotations:
 
     @checked
     def tables(self, *, form: _Form = "hf", dtype: Any = np.float32) -> Any:
-        """(cos, sin), [batch, tokens, …].
+        """Returns (cos, sin), each [batch, tokens, …].
 
-        form: "hf", each number twice, half a head apart (Transformers); "interleaved", each number
-            twice, side by side; "pairs", once; "complex", one array, cos + i sin.
-        dtype: of NumPy; for bfloat16 of ml_dtypes.
+        form: "hf" repeats the numbers of all pairs after the last (Transformers); "interleaved"
+            repeats each number beside itself; "pairs" has each number once; "complex" is one
+            array, cos + i sin.
+        dtype: of NumPy, or bfloat16 of ml_dtypes.
         """
         into = _arrays.numpy_dtype(dtype)
         chosen(_FORMS, form, "form")

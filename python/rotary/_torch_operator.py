@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rotates tensors. Uses a torch operator under gradients, tracing or transforms, and the tensor's
-address otherwise."""
+"""Rotates torch tensors: with an operator under gradients, tracing or transforms, else by their
+addresses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BACKWARD = {"forward": "transpose", "transpose": "forward", "inverse": "forward
 
 
 def checked_call(target: Any) -> Any:
-    """Like checked, but skipped while a compiler traces: then the operators' schemas check."""
+    """checked(), except while a compiler traces: the operators' schemas then check."""
     check = checked(target)
 
     @functools.wraps(target)
@@ -41,7 +41,7 @@ def _is_traced() -> bool:
 
 
 def _is_plain(x) -> bool:
-    """Whether only the memory matters: not a FakeTensor or DTensor, and no gradient."""
+    """Whether x is plain memory: no FakeTensor or DTensor, and no gradient is wanted."""
     return type(x) in _TYPES and not (x.requires_grad and _grads())
 
 
@@ -57,7 +57,6 @@ def _check_writable(out, sources):
                         "lose: leave out and inplace away, or detach() them")
 
 
-# window: (first_feature, blocks); all else follows from x and cos.
 def _check_layout(x: Tensor, layout: str) -> int:
     """Returns head_dim."""
     if len(layout) != x.ndim or "d" not in layout:
@@ -65,6 +64,7 @@ def _check_layout(x: Tensor, layout: str) -> int:
     return x.shape[layout.index("d")]
 
 
+# window: (first_feature, blocks). head_dim and rotary_dim follow from x and cos.
 @torch.library.custom_op("rotary::rotate", mutates_args=(), device_types="cpu")
 def _rotate(x: Tensor, cos: Tensor, sin: Tensor, pairing: str, layout: str, window: list[int],
             attention_factor: float, direction: str) -> Tensor:
@@ -101,7 +101,7 @@ def _backward_rotate(ctx, gradient):
     cos, sin = ctx.saved_tensors
     pairing, layout, window, factor, direction = ctx.rest
     made = _rotate(gradient, cos, sin, pairing, layout, window, factor, _BACKWARD[direction])
-    if direction == "inverse":  # the inverse is R^-1 / A; its transpose is R / A
+    if direction == "inverse":  # inverse: R^T / A, whose transpose is R / A
         made = made / factor**2
     return (made,) + (None,) * 7
 
@@ -148,10 +148,11 @@ def _check_rows(cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor]:
 def rotate(x: Tensor, cos: Tensor, sin: Tensor, *, pairing: str, layout: str,
            first_feature: int = 0, blocks: int = 1, attention_factor: float = 1.0,
            direction: str = "forward") -> Tensor:
-    """x rotated by rows cos and sin, [tokens, pairs] or [batch, tokens, pairs], of tables().
+    """Returns x rotated by cos and sin of tables(), [tokens, pairs] or [batch, tokens, pairs].
 
-    Features [first_feature, first_feature + 2 pairs) turn. attention_factor: A, which cos and sin
-    contain. The gradient of x is A R^T times that of the result; cos and sin get none.
+    pairing, blocks: as in RotarySpec. layout, direction: as in rotary.Frequencies.rotate(). Only
+    features [first_feature, first_feature + 2 pairs) rotate. attention_factor: the factor that cos
+    and sin include. x may require a gradient; cos and sin must not.
     """
     cos, sin = _check_rows(cos, sin)
     chosen(DIRECTIONS, direction, "direction")
@@ -170,7 +171,7 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor, *, pairing: str, layout: str,
 
 @checked_call
 def rotate_by(rotations: Any, x: Tensor, layout: str, direction: str = "forward") -> Tensor:
-    """Calls the operator, so that gradients and transforms see the rotation."""
+    """Rotates x with Rotations by the operator, so that gradients and transforms see it."""
     if not isinstance(getattr(rotations, "_core", None), _core.Rotations):
         raise TypeError(f"rotations must be of Rotations, got {shown(rotations)}")
     facts = rotations.facts
@@ -192,7 +193,7 @@ def rotate_tensors(rotations, q, k, layout, out, direction):
             return results[0] if k is None else results
         reads = [torch_operand(x, "q or k") for x in sources]
         out = tuple([torch.empty_like(x) for x in sources])
-        # The form of torch_operand(), without its checks: these tensors were just made.
+        # As torch_operand() makes them, without its checks: these tensors are new.
         writes = [(x.data_ptr(), read[1], read[2], x.stride(), x) for x, read in zip(out, reads)]
     else:
         out = (out,) if k is None else pair_of(out)

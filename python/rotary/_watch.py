@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""watch: records the position ids that reach a running model's rotary modules, and judges them."""
+"""watch(): records and judges the position ids that reach the rotary modules of a model."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _ROTARY = re.compile(r"Rotary|Rope|RoPE")
 class WatchedCall:
     """One call of the model.
 
-    ids: those that reached each rotary module, by its path. given: the caller's ids, or None. past:
-    how many tokens the cache held. findings: what is wrong. judged: False if ids differ between
-    axes, or if nothing says what they must be.
+    ids: the position ids that reached each rotary module, by its path. given: the caller's ids, or
+    None. past: how many tokens the cache held, or None. findings: mistakes. judged: False if the
+    ids could not be judged; sentence then says why.
     """
 
     ids: dict[str, np.ndarray]
@@ -39,10 +39,10 @@ class WatchedCall:
 
 
 class Watched:
-    """What watch() saw; print() says it. calls: in order.
+    """The record of watch(); print() shows it. calls: a WatchedCall for each call, in order.
 
-    verdict: "faults", "no_fault", or "unknown" if a call's ids could not be judged or none reached
-    a rotary module.
+    verdict: "faults"; "no_fault"; or "unknown" if there was no call, or if the ids of a call could
+    not be judged.
     """
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class Watched:
 
     @property
     def findings(self) -> tuple[tuple[int, PositionFinding], ...]:
-        """(call, finding), in order."""
+        """(index of the call, finding), in order."""
         return tuple((at, each) for at, call in enumerate(self.calls) for each in call.findings)
 
     @property
@@ -77,7 +77,7 @@ class Watched:
     __repr__ = __str__
 
     def to_json(self) -> str:
-        """One object by docs/schema/watch.schema.json."""
+        """Returns JSON text that follows docs/schema/watch.schema.json."""
         return json.dumps({
             "schema_version": 1, "verdict": self.verdict,
             "calls": [{"sentence": call.sentence, "past": call.past, "judged": call.judged,
@@ -87,7 +87,7 @@ class Watched:
 
 
 def _array(x: Any) -> np.ndarray | None:
-    """A copy on the CPU, with the tensor's dtype if NumPy has it."""
+    """Returns a copy of a tensor on the CPU, bfloat16 as float32; None for other objects."""
     if x is None or not hasattr(x, "detach"):
         return None
     x = x.detach().cpu()
@@ -100,8 +100,8 @@ class _Watcher:
         self._seen = Watched()
         self._handles: list = []
         self._call: dict[str, Any] | None = None
-        self._deltas: np.ndarray | None = None  # for the cached prompts with images
-        self._grids: list[list] = []  # grids of the tower's calls, which may precede the model's
+        self._deltas: np.ndarray | None = None  # of the cached prompts with images
+        self._grids: list[list] = []  # arguments of vision towers, since the last call
 
     def __enter__(self) -> Watched:
         hook = self._model.register_forward_pre_hook(self._begin, with_kwargs=True)
@@ -120,7 +120,7 @@ class _Watcher:
             each.remove()
 
     def _begin(self, module: Any, arguments: tuple, named: dict[str, Any]) -> None:
-        cache = named.get("cache", named.get("past_key_values"))  # renamed in 5.24
+        cache = named.get("cache", named.get("past_key_values"))  # Transformers 5.24 renamed it
         length = getattr(cache, "get_seq_length", None)
         past = None if length is None else int(length())
         tokens = named.get("input_ids", arguments[0] if arguments else named.get("inputs_embeds"))
@@ -152,13 +152,13 @@ class _Watcher:
 def _takes_grids(module: Any) -> bool:
     try:
         return "grid_thw" in inspect.signature(module.forward).parameters
-    except (TypeError, ValueError):  # a compiled call
+    except (TypeError, ValueError):  # a compiled forward
         return False
 
 
 def _judged(call: dict[str, Any]) -> WatchedCall:
     named, count = call["named"], np.shape(call["tokens"])[1:2]
-    ids = {path: each for path, each in call["ids"].items()  # without a tower's ids
+    ids = {path: each for path, each in call["ids"].items()  # drops the ids of a vision tower
            if not count or each.shape[-1:] == count}
     given = _array(named.get("position_ids"))
     if not ids:
@@ -169,7 +169,7 @@ def _judged(call: dict[str, Any]) -> WatchedCall:
     known: dict[str, Any] = {}
     mask, bounds = named.get("attention_mask"), named.get("cu_seq_lens_q")
     mask = _array(mask) if getattr(mask, "ndim", 0) == 2 else None
-    if call["deltas"] is not None:  # text after a prompt with images
+    if call["deltas"] is not None:  # a later call, after a prompt with images
         held = call["past"] if mask is None else (mask[:, :-first.shape[-1]] != 0).sum(axis=1)
         known["past"] = held + call["deltas"]
     elif mask is not None:
@@ -194,8 +194,8 @@ def _judged(call: dict[str, Any]) -> WatchedCall:
 
 def _prompt_ids(call: dict[str, Any], seen: np.ndarray, mask: np.ndarray | None
                 ) -> tuple[str, list[PositionFinding]] | None:
-    """Compares a prompt with images and videos with how its class counts; also returns the deltas
-    for later calls. None for other prompts, or if the class's counting is unknown."""
+    """Compares the ids of prompts with images and videos with the model's convention, and keeps the
+    deltas in `call`. Returns None for other prompts, and if no convention is known."""
     named, config = call["named"], call["config"]
     plain = str(getattr(config, "model_type", "")).replace("_", "")
     name = next((each for each in m_rope_conventions() if re.sub(r"\W", "", each) == plain), None)
@@ -205,7 +205,7 @@ def _prompt_ids(call: dict[str, Any], seen: np.ndarray, mask: np.ndarray | None
     if not call["grids"] or name is None or kinds is None or call["past"] or (
             kinds.shape != seen.shape[1:]):
         return None
-    grids = dict(zip(np.unique(kinds[kinds != 0]).tolist(), call["grids"]))  # images, then videos
+    grids = dict(zip(np.unique(kinds[kinds != 0]).tolist(), call["grids"]))  # 1: images, 2: videos
     real = np.ones(kinds.shape, bool) if mask is None else mask != 0
     merge = config.vision_config.spatial_merge_size
     seconds = iter(np.ravel(named.get("second_per_grid_ts", 1.0)).tolist() or [1.0])
@@ -238,7 +238,7 @@ def _groups(kind: int, tokens: int, grids: dict[int, list], merge: int, seconds:
         if kind == 1:
             groups.append(ImagePatches(rows, columns))
             frames = 1
-        elif tokens < frames * each:  # a frame between two timestamps
+        elif tokens < frames * each:  # the tokens of one frame, between two timestamps
             grids[kind].insert(0, [frames - 1, rows, columns])
             groups.append(VideoPatches(1, rows, columns))
             frames = 1
@@ -270,7 +270,7 @@ def _disagreements(ids: dict[str, np.ndarray], given: np.ndarray | None) -> list
 
 @checked
 def watch(model: Any) -> _Watcher:
-    """Records the position ids that reach each rotary module in a with block, and judges them.
+    """Records and judges the position ids that reach each rotary module inside a with block.
 
     >>> with rotary.watch(model) as seen:
     ...     model.generate(**inputs)
@@ -278,10 +278,10 @@ def watch(model: Any) -> _Watcher:
 
     model: a torch.nn.Module whose rotary modules are called with (x, position_ids).
 
-    Each call is compared with its attention_mask [batch, tokens], its cu_seq_lens_q or the length
-    of its cache, and with the ids that the caller gave. A prompt with images or videos is compared
-    with m_rope_positions(). The ids are copied to the CPU, which waits for the device. Nothing else
-    is changed.
+    The ids of each call are compared with its attention_mask [batch, tokens], its cu_seq_lens_q or
+    the length of its cache, and with the ids that the caller gave. Ids of a prompt with images or
+    videos are compared with m_rope_positions(). watch() copies ids to the CPU, which waits for the
+    device. It changes no result of the model.
     """
     if not hasattr(model, "register_forward_pre_hook"):
         raise TypeError(f"model must be a torch.nn.Module, got {type(model).__name__}")

@@ -4,8 +4,8 @@
 >>> cos, sin = rotary.torch.tables(spec, position_ids)  # once per step
 >>> q = rotary.torch.rotate(q, cos, sin, pairing="half", layout="bhtd")
 
-Tensors are on the CPU. On an NVIDIA GPU they need a librotary.so built with ROTARY_CUDA
-(docs/cuda.md). The operators are functional: they mutate nothing.
+Tensors are on the CPU, or on an NVIDIA GPU with a librotary.so built with ROTARY_CUDA
+(docs/cuda.md). The operators return new tensors and change no argument.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _length_of(positions: Tensor) -> int:
     return max(int(positions.max()) + 1, 1) if positions.numel() else 1
 
 
-# context 0: rules that depend on the context use this call's length.
+# context: 0 stands for the length of this call, for rules that depend on the context.
 @torch.library.custom_op("rotary::rows", mutates_args=())
 def _rows(positions: Tensor, spec: str, context: int, doubles: bool) -> tuple[Tensor, Tensor]:
     array = _arrays.positions_array(positions, "positions")
@@ -64,7 +64,7 @@ def _rows(positions: Tensor, spec: str, context: int, doubles: bool) -> tuple[Te
 
 @_rows.register_kernel("cuda")
 def _(positions, spec, context, doubles):
-    """Made on the device if possible; otherwise copied there from the CPU."""
+    """Computes on the device if it can, else on the CPU and copies the result."""
     needs_length = context == 0 and _spec_of(spec).depends_on_context
     whole = positions.dtype in (torch.int32, torch.int64)
     if doubles or needs_length or not whole or _cuda.library() is None:
@@ -87,8 +87,10 @@ def _(positions, spec, context, doubles):
 @checked_call
 def tables(spec: RotarySpec | Frequencies, positions: Tensor, *, context: int | None = None,
            dtype: torch.dtype = torch.float32) -> tuple[Tensor, Tensor]:
-    """cos and sin [batch, tokens, pairs] of positions [tokens], [batch, tokens] or [axes, batch,
-    tokens], on their device. context: for rules that depend on it; None: the last position + 1.
+    """Returns cos and sin [batch, tokens, pairs] on the device of the positions.
+
+    positions: [tokens], [batch, tokens] or [axes, batch, tokens].
+    context: the number of tokens, for rules that depend on it; None: the last position + 1.
     """
     if isinstance(spec, Frequencies):
         context = spec.context
@@ -105,10 +107,13 @@ def tables(spec: RotarySpec | Frequencies, positions: Tensor, *, context: int | 
 
 @checked
 class RotaryEmbedding(torch.nn.Module):
-    """Rotates q and k as a spec, or a model's layer, says.
+    """A module that rotates q and k by a spec, or as a layer of a model does.
 
-    It has no parameters or buffers. Each call makes the rows from the spec, so nothing goes stale
-    when a model is loaded on the meta device, cast or moved.
+    spec: a RotarySpec, or anything that resolve() takes; layer or layer_type then chooses one of
+    its rotary embeddings. context: as in tables().
+
+    The module has no parameters or buffers. Each call computes cos and sin from the spec, so none
+    go stale when a model is loaded on the meta device, cast or moved.
     """
 
     def __init__(self, spec: Any, *, layer: int | None = None, layer_type: str | None = None,
@@ -125,7 +130,7 @@ class RotaryEmbedding(torch.nn.Module):
 
     @checked_call
     def forward(self, q: Tensor, k: Tensor, positions: Tensor, *, layout: str) -> Any:
-        """(q, k) rotated; positions as in tables()."""
+        """Returns (q, k), rotated. positions: as in tables(). layout: as in rotate()."""
         doubles = torch.float64 if q.dtype == torch.float64 else torch.float32
         context, window = self.context, self._window
         if self._needs_context:
@@ -143,7 +148,7 @@ class RotaryEmbedding(torch.nn.Module):
 @checked_call
 def bias_table(bias: Bias, queries: int, keys: int, *, first_query: int = 0, first_key: int = 0,
                dtype: torch.dtype = torch.float32) -> Tensor:
-    """[1, heads, queries, keys] to add to scores: attn_mask of scaled_dot_product_attention."""
+    """Returns a bias [1, heads, queries, keys], for attn_mask of scaled_dot_product_attention."""
     _arrays.check_extents((queries, keys), "queries and keys")
     _arrays.named_dtype(dtype)
     out = torch.empty((bias.heads, queries, keys), dtype=dtype)

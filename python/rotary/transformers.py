@@ -4,10 +4,10 @@
 >>> undo = rotary.transformers.patch(model)  # every <Family>RotaryEmbedding of a live model
 >>> undo()
 
-A model keeps its modules, buffers and weights; only the results of its rotary modules change.
-patch() learns each class's table layout (halves, neighbours, complex numbers, three axes) from its
-first positions, where float32 angles are accurate. It refuses if no layout of the resolved spec
-reproduces the class's numbers there.
+Only the results of rotary modules change; a model keeps its modules, buffers and weights. patch()
+learns the layout of a module's tables (halves, neighbours, complex numbers, three axes) from the
+first positions, where float32 angles are accurate. It refuses a module if no layout of the config's
+spec reproduces these tables.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ _ROUNDED = 2.0**-5  # for frequencies or tables cast to 16 bits; another layout 
 
 @dataclasses.dataclass(frozen=True)
 class _Layout:
-    """How a class returns its tables: learned by _learn."""
+    """The form of the tables that a rotary module returns."""
 
     spec: str
     arrange: str  # "half", "neighbours", "pairs" or "complex"
-    by_axis: bool  # [axes, batch, tokens, …], which the attention module combines
+    by_axis: bool  # tables [axes, batch, tokens, …], which attention combines
     sign: int  # the sign of sin
-    casts: bool  # to the dtype of x; otherwise float32
-    order: tuple[int, int] = (0, 1)  # (1, 0): sin before cos, GPT-J's
+    casts: bool  # tables have the dtype of x; otherwise float32
+    order: tuple[int, int] = (0, 1)  # (1, 0): sin before cos, as in GPT-J
 
 
 _ARRANGE: dict[str, Callable] = {
@@ -61,7 +61,7 @@ _ARRANGE: dict[str, Callable] = {
 
 
 def _tables(layout: _Layout, positions: torch.Tensor) -> Any:
-    """Exact tables in float32, in the form that the class returns."""
+    """Returns exact float32 tables in the given layout."""
     flat = positions.reshape(-1, positions.shape[-1]) if layout.by_axis else positions
     cos, sin = torch.ops.rotary.rows(flat, layout.spec, 0, False)
     if layout.by_axis:
@@ -74,7 +74,7 @@ def _tables(layout: _Layout, positions: torch.Tensor) -> Any:
 
 
 def _distance(made: Any, theirs: Any) -> float:
-    """The largest distance of two results; infinite if shapes differ or one has a NaN."""
+    """Returns the largest difference of two results; inf if shapes differ or one has a NaN."""
     pairs = zip(made, theirs) if isinstance(theirs, tuple) and isinstance(made, tuple) else (
         (made, theirs),)
     most = 0.0
@@ -107,7 +107,7 @@ def _candidates(specs: tuple[RotarySpec, ...], axes: int) -> Iterator[_Layout]:
 
 
 class _ExactTables:
-    """Replaces one rotary module's forward, which it keeps as `original`."""
+    """Replaces the forward of one rotary module. original: that forward."""
 
     def __init__(self, module: torch.nn.Module, original: Callable, model: Model | None) -> None:
         self._name = type(module).__name__
@@ -161,7 +161,7 @@ class _ExactTables:
         return tuple(row.to(device=x.device, dtype=dtype) for row in made)
 
     def learn(self) -> None:
-        """Must run before any module changes, so that an unsuitable model stays as it was."""
+        """Learns the layouts. Runs before any module changes, so that a refusal changes none."""
         types = getattr(self._module, "layer_types", None)
         for layer_type in types if isinstance(types, (list, tuple, set)) else (None,):
             if layer_type is None or hasattr(self._module, f"{layer_type}_inv_freq"):
@@ -189,9 +189,10 @@ def _resolved(text: str) -> Model:
 
 
 class _Undo:
-    """Restores what patch() replaced, when called or on leaving its context.
+    """Undoes patch(), when called or at the end of a with block.
 
-    patched: modules or classes that return exact tables. skipped: rotary modules without a config.
+    patched: modules or classes that return exact tables. skipped: names of rotary modules without a
+    config.
     """
 
     def __init__(self, patched: list, skipped: list[str], restore: Callable[[], None]) -> None:
@@ -214,8 +215,8 @@ class _Undo:
 
 
 def _rotary_modules(model: torch.nn.Module) -> tuple[list, list[str]]:
-    """Returns (module, the model of its own or nearest parent's config) for each rotary module, and
-    the names of modules without either config."""
+    """Returns (module, model) for each rotary module, and the names of those without a config.
+    model: of the nearest parent's config; None if the module has its own config."""
     found, skipped = [], []
     configs: dict[str, Any] = {}
     for name, module in model.named_modules():
@@ -225,7 +226,7 @@ def _rotary_modules(model: torch.nn.Module) -> tuple[list, list[str]]:
         if not _NAME.search(type(module).__name__):
             continue
         if configs[name] is None or (own is None and hasattr(module, "inv_freq")):
-            skipped.append(name)  # a tower's module, which the parent's config does not describe
+            skipped.append(name)  # in a tower, which the parent's config does not describe
         elif "forward" not in vars(module):
             found.append((module, None if own is not None else _resolved(_text_of(around))))
     return found, skipped
@@ -237,10 +238,13 @@ def _check_class(target: Any, name: str) -> None:
 
 
 def patch(target: Any) -> _Undo:
-    """Gives exact tables to every rotary module of a live model, or to a class of rotary modules
-    with all its present and future instances. Returns an object that undoes it.
+    """Makes rotary modules return exact cos and sin. Returns an object that undoes this.
 
-    Refuses before any change if one of the rotary modules cannot be reproduced.
+    target: a model, for all its rotary modules; or a class of rotary modules, for all its present
+    and future instances.
+
+    Refuses a model before any change if the tables of one rotary module cannot be reproduced. A
+    class is checked at the first call of each instance.
     """
     if isinstance(target, type):
         return _patch_class(target)
@@ -287,7 +291,7 @@ def _patch_class(target: Any) -> _Undo:
 
 
 def exact_class(target: Any) -> type:
-    """A subclass that returns exact tables."""
+    """Returns a subclass of a class of rotary modules that returns exact cos and sin."""
     _check_class(target, "target")
     return type(f"Exact{target.__name__}", (target,), {
         "forward": _forward_of(target.forward), "__module__": target.__module__,
@@ -295,8 +299,8 @@ def exact_class(target: Any) -> type:
 
 
 def mapping(*classes: type) -> dict[str, type]:
-    """For transformers.monkey_patching.register_patch_mapping: models that are made inside its
-    apply_patches() have exact tables."""
+    """Returns the argument of transformers.monkey_patching.register_patch_mapping() for classes of
+    rotary modules. Models made under apply_patches() then have exact cos and sin."""
     for each in classes:
         _check_class(each, "classes")
     return {each.__name__: exact_class(each) for each in classes}
