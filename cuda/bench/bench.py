@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Times the calls of rotary_cuda.h beside copies of the same bytes, empty launches, torch, Liger
-and flash-attention. Also compares the accuracy of their cos/sin rows.
+and flash-attention. Also measures the errors of cos and sin, beside Transformers' recipe.
 
   ROTARY_CUDA_LIBRARY=build/cuda/src/librotary.so python3 cuda/bench/bench.py
   python3 cuda/bench/bench.py --only rotate,decode --json numbers.json
 
-Captures everything in graphs and times their replays with events, contenders alternately. Calls
-alternate between sets of tensors, so that none finds its data in a cache. Verifies results first.
-Needs torch and this project's Python package. Skips peers that are not installed.
+Verifies results first. Captures the calls of each contender in a graph and times its replays with
+events, one contender after another in each round. Successive calls take different tensors, so that
+none finds its data in a cache. Needs torch, triton and this project's Python package. Skips peers
+that are not installed.
 """
 
 import argparse
@@ -41,7 +42,7 @@ class Bench:
         self.results = {}
 
     def time(self, title, contenders, calls=20):
-        """Microseconds of each contender's call: minimum and median over the rounds."""
+        """Returns microseconds per call of each contender: minimum and median of the rounds."""
         graphs = {}
         for name, call in contenders.items():
             side = torch.cuda.Stream()
@@ -78,7 +79,7 @@ def table(title, made, against, note=""):
 
 
 def sets_of(make, bytes_each):
-    """Makes enough tensors that 300 MB are used between two uses of one."""
+    """Makes 2 to 64 sets of tensors, so that 300 MB are used before a set comes again."""
     count = max(2, min(64, 300_000_000 // max(bytes_each, 1) + 1))
     return [make() for _ in range(count)]
 
@@ -126,7 +127,7 @@ def bench_rotate(bench, frequencies, dtype, tokens, flash):
         _cuda.call("rotary_cuda_rotate_qk", _cuda.view(q, "bthd"), _cuda.view(k, "bthd"), at,
                    _cuda.options(q.device))
 
-    # Verifies first: within twice the rounding of the dtype of float64.
+    # Verifies first: the error against float64 is at most twice the dtype's rounding.
     q, k = (x.clone() for x in sets[0])
     exact = [eager(x.double(), *(torch.cat((row, row), -1)[0][None, :, None].double()
                                  for row in (cos, sin))) for x in (q, k)]
@@ -231,7 +232,7 @@ class Fused:
                    _cuda.options(self.qkv.device))
 
     def as_torch(self):
-        """The same step in torch: RMSNorm, rotate_half, index_copy."""
+        """Does the same work in torch: RMSNorm, rotate_half, index_copy."""
         def norm(x):
             wide = x.float()
             scale = torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-6)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bfloat16 for the emulation: those parts of CUDA's that the kernels use.
+// Emulates on the CPU the bfloat16 functions of CUDA that the kernels use.
 #pragma once
 
 #include <cmath>

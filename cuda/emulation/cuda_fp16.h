@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// float16 for the emulation: those parts of CUDA's that the kernels use.
+// Emulates on the CPU the float16 functions of CUDA that the kernels use.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs on the CPU the parts of CUDA that this folder uses. A launch runs the threads of a block one
-// after the other, each until it waits for others. So any C++ compiler can build the kernels, and
-// tests need neither a GPU nor nvcc and can use sanitizers. Only one thread of the program may use
-// it at a time.
+// Emulates on the CPU the parts of CUDA that this folder uses. Any C++ compiler can then build the
+// kernels, and tests need neither a GPU nor nvcc and can use sanitizers. A launch runs the threads
+// of a block one after another, each until it waits for others. Only one thread of the program may
+// launch at a time.
 #pragma once
 
 #include <bit>
@@ -11,8 +11,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-
-// ---- The language -------------------------------------------------------------------------------
 
 #define __global__
 #define __device__
@@ -23,7 +21,7 @@
 #define __builtin_assume(condition)
 
 struct dim3 {
-  // NOLINTNEXTLINE(google-explicit-constructor): as CUDA's
+  // NOLINTNEXTLINE(google-explicit-constructor): CUDA's is implicit, too
   dim3(unsigned of_x = 1, unsigned of_y = 1, unsigned of_z = 1) : x(of_x), y(of_y), z(of_z) {}
   unsigned x;
   unsigned y;
@@ -57,8 +55,6 @@ inline float __ldg(const float* from) { return *from; }
 inline double rsqrt(double value) { return 1 / std::sqrt(value); }
 inline int min(int one, int other) { return one < other ? one : other; }
 
-// ---- The runtime --------------------------------------------------------------------------------
-
 enum cudaError_t {
   cudaSuccess = 0,
   cudaErrorMemoryAllocation = 2,
@@ -84,7 +80,7 @@ inline cudaError_t cudaGetDevice(int* device) {
 }
 inline cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
   constexpr std::size_t most = std::size_t{1} << 32;
-  // Not rounded up, so that a sanitizer sees the first byte beyond the end.
+  // The size is not rounded up, so that a sanitizer sees an access just beyond the end.
   if (bytes >= most || posix_memalign(memory, 256, bytes) != 0) return cudaErrorMemoryAllocation;
   return cudaSuccess;
 }
@@ -117,7 +113,7 @@ inline cudaError_t cudaGraphDestroy(cudaGraph_t) { return cudaSuccess; }
 
 namespace emulation {
 
-// Runs body(state) as each thread of each block.
+// Runs body(state) once for each thread of each block.
 void launch(dim3 grid, dim3 block, void (*body)(void* state), void* state);
 
 template <class Job>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The threads of a block are contexts within one thread of the program, each with its own stack.
-// They run one after the other; a thread that waits for others lets the next one run. Shared memory
-// keeps the bytes of the last block, as on a device.
+// The threads of a block are contexts (ucontext.h) of one thread of the program, each with its own
+// stack. They run one after another; a thread that waits for others lets the next one run. Shared
+// memory keeps the bytes of the previous block, as on a device.
 #include <ucontext.h>
 
 #include <array>
@@ -28,7 +28,7 @@ struct Fiber {
   bool is_done = false;
 };
 
-// Threads that wait for each other: all of a block, or those of a mask in one warp.
+// A barrier for all threads of a block, or for those of a mask in one warp.
 struct Meeting {
   int arrived = 0;
   int times = 0;

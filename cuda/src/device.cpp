@@ -35,7 +35,7 @@ Status launch(void (*kernel)(Job), const Grid& grid, Job job, void* stream) {
   const cudaError_t error =
       cudaLaunchKernel(kernel, dim3(grid.x, grid.y), dim3(grid.threads), arguments,
                        grid.shared_bytes, static_cast<cudaStream_t>(stream));
-  if (error != cudaSuccess) (void)cudaGetLastError();  // reported here, not later
+  if (error != cudaSuccess) (void)cudaGetLastError();  // clears the error, reported below
   return checked(error, "launch a kernel");
 }
 

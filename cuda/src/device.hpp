@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Access to CUDA: memory, launches, and failures as errors.
+// Memory and launches of CUDA. Failures of CUDA become errors.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several elements in device memory, and the same elements as float.
+// Loads and stores adjacent elements in device memory, and converts them from and to float.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -11,7 +11,7 @@
 
 namespace rotary::cuda {
 
-// Count adjacent elements in words. 16-bit elements are unpacked when they are used.
+// Count adjacent elements, as 16-bit or 32-bit words. element() unpacks one of them.
 template <class T, int Count>
 struct alignas(sizeof(T) * Count) Packed {
   static constexpr int bytes = sizeof(T) * Count;
@@ -19,7 +19,7 @@ struct alignas(sizeof(T) * Count) Packed {
   Word words[bytes / sizeof(Word)];
 };
 
-// The element in the lower or the upper half of a word.
+// The element in the lower or the upper half of a word; for float, lower() is the entire word.
 template <class T>
 __device__ float lower(std::uint32_t word) {
   if constexpr (std::is_same_v<T, float>) return __uint_as_float(word);
@@ -42,7 +42,7 @@ __device__ float element(const Packed<T, Count>& packed, int i) {
   return i % 2 == 0 ? lower<T>(word) : upper<T>(word);
 }
 
-// Two elements in a word. One instruction rounds both.
+// Rounds two elements into a word, with one instruction.
 template <class T>
 __device__ std::uint32_t word_of(float first, float second) {
   if constexpr (std::is_same_v<T, __nv_bfloat16>) {

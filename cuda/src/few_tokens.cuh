@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A decode step. A warp takes few_heads heads of one token, two pairs in each thread, and makes the
-// rows of its own pairs. Latency decides: no shared memory, no warp waits for another, and little
-// is computed before the first load.
+// The kernels of a decode step (Way::few, few_held). A warp takes few_heads heads of one token, two
+// pairs in each thread. Each thread makes cos and sin of its own pairs. For low latency they use no
+// shared memory, no warp waits for another, and loads start early.
 #pragma once
 
 #include "kernels.hpp"
@@ -14,7 +14,7 @@ struct FewTokens {
   const StepJob& job;
   Loaded<In, 2> loaded[few_heads];
 
-  // The inputs for the rows of these lanes' pairs.
+  // The loads in flight for cos and sin of this thread's pairs.
   struct Pending {
     Stepped rows[2];
   };
@@ -43,8 +43,8 @@ struct FewTokens {
     return row;
   }
 
-  // Offsets at which these lanes read and write a head: of pairs, or of features in an unrotated
-  // head.
+  // Offsets at which this thread reads and writes a head: two accesses to pairs, or to features of
+  // an unrotated head.
   struct Lanes {
     Accesses from;
     Accesses to;
@@ -77,7 +77,7 @@ struct FewTokens {
         const Pairs<2> accesses = floats_of(loaded[i]);
         const Pairs<2> pairs = norm_first ? paired<read>(accesses)
                                           : paired<written>(turned<read, written>(accesses, row));
-        // Lanes beyond the head have no pairs. Heads beyond the last are not written.
+        // Threads without pairs add 0. Heads beyond the last get a scale but are not written.
         scales[i] = scale_of(of.norm, summed(at.has_x ? squares_of(pairs) : 0, 32, ~0U));
       }
     }

@@ -19,7 +19,7 @@
 namespace rotary::cuda {
 namespace {
 
-// Packs arrays one after the other. Each starts at a multiple of 8 bytes if the previous ones do.
+// Packs arrays one after another. Arrays of 8-byte numbers come first, so all are aligned.
 class Packed {
  public:
   template <class Number>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frequencies in device memory, and the inputs for making rows from them.
+// Frequencies in device memory, and the parts of a job that make cos/sin rows from them.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct rotary_cuda_frequencies {
   double attention_factor;
   rotary::ContextRange contexts;
   int device;
-  rotary::cuda::DeviceMemory memory;  // of the three arrays below
+  rotary::cuda::DeviceMemory memory;  // holds the three arrays below
   const std::uint64_t* turns;
   const double* steps;
   const std::int32_t* pair_axes;  // null: one axis, or dense
@@ -26,7 +26,7 @@ struct rotary_cuda_frequencies {
 
 namespace rotary::cuda {
 
-// The positions of the tokens, with these frequencies.
+// The positions of the tokens of a call, and the frequencies that rotate them.
 struct At {
   const rotary_cuda_frequencies& frequencies;
   Positions positions;
@@ -43,7 +43,7 @@ struct At {
 [[nodiscard]] Rows rows_at(const At& at);
 [[nodiscard]] Rows rows_between(const At& from, const At& to);
 
-// Sets the scales of cos and sin, which already contain the attention factor.
+// Sets cos_scale and sin_scale. cos and sin already contain the attention factor.
 void set_scales(Rows& rows, Direction direction, double attention_factor);
 
 [[nodiscard]] Window window_of(const HeadWindow& window, Direction direction);

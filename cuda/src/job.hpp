@@ -9,8 +9,8 @@
 
 namespace rotary::cuda {
 
-// A number for each token. Number (b, t) on an axis is first + index, or the element at index;
-// index = b*batch_stride + t*token_stride + axis*axis_stride.
+// A position or a slot for each token. For token t of batch row b on an axis it is first + index
+// (consecutive), else data[index]; index = b*batch_stride + t*token_stride + axis*axis_stride.
 enum class NumberKind : std::int32_t { consecutive, int32, int64 };
 struct TokenNumbers {
   NumberKind kind;
@@ -21,9 +21,10 @@ struct TokenNumbers {
   std::int64_t axis_stride;
 };
 
-// The inputs for the phase of a pair.
+// Positions, and frequencies as turns: they give the phase of a pair.
 struct Places {
-  const std::uint64_t* turns;     // [pairs], or [axes][pairs] if dense; units of 2^-64 turn
+  // Frequencies in units of 2^-64 turn per position: [pairs], or [axes][pairs] if dense.
+  const std::uint64_t* turns;
   const std::int32_t* pair_axes;  // [pairs]; null: one axis, or dense
   std::int32_t dense_axes;        // number of axes whose phases are added; 1 unless dense
   TokenNumbers positions;
@@ -31,9 +32,9 @@ struct Places {
 
 // How cos and sin are made. The bits are those of rows-inl.hpp in the library.
 enum class RowKind : std::int32_t {
-  stepped,  // from an anchor by a step of a table
-  direct,   // from the phase itself: dense axes
-  between,  // from the difference of two phases: a shift
+  stepped,  // a rotation from an anchor to the position, by a table of steps
+  direct,   // from the phase, for dense axes
+  between,  // from the difference of two phases, for a shift
   given,    // read from memory
 };
 struct Rows {
@@ -52,7 +53,7 @@ struct Rows {
   float sin_scale;  // ±1, or -1/A^2
 };
 
-// Offsets of the pairs in a head.
+// The pairs of a head and their offsets.
 struct Window {
   std::int32_t first_feature;
   std::int32_t pairs;
@@ -82,30 +83,31 @@ struct Heads {
   std::int32_t heads;
   std::int32_t features;
   bool turns;           // false: only copied or normalised
-  bool stored;          // dst is a cache, to be addressed by slots
+  bool stored;          // dst is a cache, which slots address
   bool copies_outside;  // copies features outside the window; not needed in place
   Norm norm;
 };
 
-// How a launch is cut. A block takes some tokens, with a team of threads for each. The heads of all
-// tensors are counted in order, and a block takes `heads` of them. `lanes` threads take a head.
+// How the work is cut into blocks of threads. A block has a team of threads for each of its
+// `tokens` tokens. The heads of all tensors are counted in order, and a block takes `heads` of
+// them. 2^log_lanes threads (lanes) of a team take one head.
 struct Cut {
   std::int32_t threads;  // of a block: tokens << log_team
   std::int32_t log_team;
   std::int32_t log_lanes;  // at most a warp
   std::int32_t tokens;     // of a block
   std::int32_t heads;      // of a block
-  std::int32_t chunks;     // accesses of Count pairs to a head, in the tensor that needs most
+  std::int32_t chunks;     // accesses to a head, Count pairs each; the most of any tensor
   bool copies_outside;     // true if some head has features outside the window to copy
   std::int32_t blocks_of_heads;
   std::int64_t blocks_of_tokens;
-  // Shared memory: sums [tokens][heads] doubles, rows [tokens][cos, sin][row_stride] floats, and
-  // the window's elements in float for each head being processed.
+  // Shared memory holds sums [tokens][heads] in double, rows [tokens][cos, sin][row_stride] in
+  // float, and the window's elements in float for each head in progress.
   std::int32_t sums;  // doubles; 0 unless a norm is over all heads
   std::int32_t row_stride;
   std::int32_t staged_of_head;  // floats; 0 unless heads are permuted in place
   std::int32_t shared_bytes;
-  std::int32_t groups[3];  // groups of heads of each tensor, for a decode step
+  std::int32_t groups[3];  // of few_heads heads in each tensor, for a decode step
 };
 
 inline constexpr int most_tensors = 3;
@@ -125,7 +127,7 @@ struct StepJob {
   Cut cut;
 };
 
-// Writes rows themselves.
+// The work of a launch that writes cos/sin rows.
 struct RowsJob {
   Rows rows;
   std::int64_t batch;

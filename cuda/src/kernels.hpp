@@ -10,13 +10,13 @@ namespace rotary::cuda {
 
 inline constexpr int most_threads = 128;
 
-// The kinds of kernels, by the calls that they support.
+// The kinds of kernels, by the work that they support.
 enum class Way {
   plain,     // pairs that do not depend on each other
-  held,      // also heads with a norm, held in the registers of their threads
-  whole,     // everything: means over all heads, long heads, pairs that move in place
-  few,       // as plain, for a decode step
-  few_held,  // as held, for a decode step
+  held,      // also heads with a norm, which threads hold in registers
+  whole,     // also norms over all heads, long heads, pairs that move in place
+  few,       // plain, for a decode step
+  few_held,  // held, for a decode step
 };
 
 // Heads that a warp takes in a decode step.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C functions of the KV cache: each reads structs, does all checks, then launches once.
+// The C functions of the KV cache. Each reads structs and does all checks before it launches.
 #include <algorithm>
 #include <array>
 #include <cstddef>

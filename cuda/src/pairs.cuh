@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs of a head in a thread's registers: in memory order, as x and y, and rotated.
+// Pairs of a head in a thread's registers: loaded, as x and y, rotated, normalised.
 #pragma once
 
 #include "elements.cuh"
@@ -7,7 +7,7 @@
 
 namespace rotary::cuda {
 
-// Two accesses to memory: the x and y of halves, or 2 * Count neighbours.
+// The elements of two accesses: x and y of Count pairs (halves), or 2 * Count neighbours.
 template <class In, int Count>
 struct Loaded {
   Packed<In, Count> x;
@@ -62,8 +62,8 @@ __device__ Pairs<Count> in_order(const Pairs<Count>& pairs) {
   return accesses;
 }
 
-// Rotates: x' = x c - y s, y' = x s + y c, as Turn in the library. Takes and returns accesses. row:
-// cos and sin.
+// Rotates: x' = x c - y s, y' = x s + y c, as Turn of src/kernels/turn-inl.hpp. Takes and returns
+// elements in the order of accesses. row: cos and sin.
 template <Features read, Features written, int Count>
 __device__ Pairs<Count> turned(const Pairs<Count>& accesses, const Pairs<Count>& row) {
   const Pairs<Count> pairs = paired<read>(accesses);
@@ -75,8 +75,6 @@ __device__ Pairs<Count> turned(const Pairs<Count>& accesses, const Pairs<Count>&
   }
   return in_order<written>(to);
 }
-
-// ---- Norms ------------------------------------------------------------------------------------
 
 // offset + weight for the features of two accesses; 1 without weights.
 template <int Count>
@@ -91,7 +89,7 @@ __device__ Pairs<Count> gains_at(const Norm& norm, int head, const Accesses& at)
   return gains;
 }
 
-// A gain of 1 changes no bit.
+// Multiplies by scale and gains. A gain of 1 changes no bit.
 template <int Count>
 __device__ Pairs<Count> scaled(Pairs<Count> accesses, float scale, const Pairs<Count>& gains) {
 #pragma unroll
@@ -106,8 +104,8 @@ __device__ inline double square_added(float value, double sum) {
   return fma(static_cast<double>(value), static_cast<double>(value), sum);
 }
 
-// The sum over Count pairs, x and y of each. Adds two pairs in order, then such sums in a binary
-// tree: 2 pairs in each of 32 threads give the same bits as 8 pairs in each of 8 threads.
+// The sum of squares of Count pairs. Adds two pairs in order, then these sums in a binary tree, so
+// that 32 threads with 2 pairs each give the bits of 8 threads with 8 pairs each.
 template <int Count>
 __device__ double squares_of(const Pairs<Count>& pairs) {
   constexpr int sums_of_two = Count > 1 ? Count / 2 : 1;
@@ -128,8 +126,8 @@ __device__ double squares_of(const Pairs<Count>& pairs) {
   return sums[0];
 }
 
-// The sum over `lanes` threads (a power of two), returned in each of them. Adds neighbours first.
-// mask: these threads in the warp.
+// The sum over `lanes` threads (a power of two), which each of them gets. Adds neighbouring threads
+// first. mask: these threads in the warp.
 __device__ inline double summed(double sum, int lanes, unsigned mask) {
   for (int offset = 1; offset < lanes; offset *= 2) {
     sum += __shfl_xor_sync(mask, sum, offset, lanes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heads whose pairs are independent, or need only the head's mean square (held: the lanes have the
-// whole head in registers).
+// The kernels Way::plain, for independent pairs, and Way::held, whose lanes hold a head in their
+// registers to compute its mean square.
 #pragma once
 
 #include "kernels.hpp"
@@ -16,7 +16,7 @@ struct PlainHeads {
   Team& team;
   Loaded<In, Count> loaded[at_once];
 
-  // Heads that these lanes read: two accesses to the first one, and the distance to the next head.
+  // The heads that these lanes read: two accesses to the first head, and the distance to the next.
   struct Reading {
     Turn turn;
     const In* src;
@@ -27,7 +27,7 @@ struct PlainHeads {
     Accesses to;
   };
 
-  // For unrotated heads, a chunk is 2 * Count features.
+  // chunk: the index of an access to Count pairs, or to 2 * Count features of an unrotated head.
   __device__ Reading reading(int tensor, int chunk) const {
     const Heads& of = job.tensors[tensor];
     Reading made{.turn = team.turn_of(tensor)};
@@ -58,15 +58,14 @@ struct PlainHeads {
     }
   }
 
-  // The address of the heads' first access in dst. Null for no heads, or if the token is not
-  // stored.
+  // The address in dst of the first access. Null without heads, or if the token is not stored.
   __device__ Out* dst_of(int tensor, const Reading& heads) const {
     if (heads.turn.head >= heads.turn.end) return nullptr;
     Out* const dst = team.dst_of<Out>(tensor, heads.turn.head);
     return dst == nullptr ? nullptr : dst + heads.to.x * job.tensors[tensor].to.feature;
   }
 
-  // Writes the loaded heads, then the others.
+  // Writes the loaded heads, then loads and writes the others.
   __device__ void write_tensor(int tensor, Reading from, Out* dst, const Pairs<Count>& row) {
     const Heads& of = job.tensors[tensor];
     const std::int64_t step = from.turn.step * of.to.head;
@@ -88,7 +87,7 @@ struct PlainHeads {
           const Pairs<Count> pairs = norm_first
                                          ? paired<read>(accesses)
                                          : paired<written>(turned<read, written>(accesses, row));
-          // Heads beyond the last are not written.
+          // Heads beyond the last get a scale but are not written.
           const double squares = from.has_x ? squares_of(pairs) : 0;
           scales[i] = scale_of(of.norm, summed(squares, team.lanes(), team.mask()));
         }
@@ -111,7 +110,7 @@ struct PlainHeads {
   }
 
   __device__ void run() {
-    // Loads the first heads of these lanes, of any tensor, while the row is made.
+    // Loads these lanes' first heads, which may be of any tensor, while the row is made.
     int tensor = 0;
     Reading heads = reading(0, team.lane());
     while (heads.turn.head >= heads.turn.end && tensor + 1 < job.count) {

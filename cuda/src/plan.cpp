@@ -14,8 +14,8 @@ namespace {
 constexpr std::int32_t warp = 32;
 constexpr std::int32_t most_shared_bytes = 48 << 10;  // every device gives this much by default
 
-// With fewer threads than this, several blocks share the heads of a token, because a decode step
-// has few tokens.
+// Below this number of threads, several blocks share the heads of a token. A decode step has few
+// tokens.
 constexpr std::int64_t few_threads = std::int64_t{1} << 17;
 
 bool is_aligned(const void* data, const Strides& strides, std::int64_t count,
@@ -122,7 +122,7 @@ bool cut_few(StepJob& job, std::int32_t count, Way way, Cut& cut) {
   return job.tokens * cut.blocks_of_heads * warp <= few_threads;
 }
 
-// Makes teams for many tokens, or for some of the heads of few tokens.
+// Makes blocks with all heads of several tokens, or with some heads of one token.
 void cut_teams(const StepJob& job, std::int32_t count, Cut& cut) {
   const std::int64_t tokens = job.tokens_in_all;
   const bool sums = sums_over_heads(job);

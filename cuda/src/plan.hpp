@@ -19,7 +19,7 @@ struct Conversion {
   friend bool operator==(const Conversion&, const Conversion&) = default;
 };
 
-// A launch that only CUDA can still refuse.
+// A planned launch, which only CUDA can still refuse.
 struct Step {
   StepJob job;
   DType from;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C functions that rotate: each reads structs, does all checks, then launches once.
+// The C functions that rotate. Each reads structs and does all checks before it launches.
 #include <array>
 #include <utility>
 
@@ -39,7 +39,7 @@ using rotary::Status;
 
 namespace {
 
-// Rows to read or to write.
+// Checks rows to read or to write, and converts them.
 Result<Rows> given_rows(const CosSinView& from, const HeadWindow& window) {
   if (auto status = rotary::validate(window); !status) return std::move(status).error();
   if (auto status = rotary::check_rows(window, from, rotary::RowDType::f32); !status)

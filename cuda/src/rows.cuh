@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// cos and sin for a token's pair. Does the operations of src/kernels/rows-inl.hpp in the same
-// order, so a row has the same bits. Compiled without contraction: fma is explicit.
+// cos and sin of a pair at a token's position. The operations and their order are those of
+// src/kernels/rows-inl.hpp, so a row has the same bits. Compiled without contraction: fma is
+// explicit.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -19,7 +20,8 @@ struct CosSin {
   Real sin;
 };
 
-// Both are below 2^31, so a product with a 64-bit stride takes two instructions.
+// The batch row of a token and its index there. Both are below 2^31, so a product with a 64-bit
+// stride takes two instructions.
 struct Token {
   std::uint32_t batch;
   std::uint32_t token;
@@ -102,7 +104,7 @@ __device__ inline std::uint64_t phase_at(const Places& places, const Token& at, 
   return sum;
 }
 
-// The inputs of a stepped row, loaded first.
+// The first loads of a stepped row, in flight.
 struct Stepped {
   PendingNumber position;
   std::uint64_t turns;
@@ -124,7 +126,7 @@ __device__ inline CosSin<float> row_of(const Rows& rows, const Stepped& read, in
   return {__double2float_rn(cos), __double2float_rn(sin)};
 }
 
-// The row without the direction's scales.
+// cos and sin of a pair, without cos_scale and sin_scale.
 __device__ inline CosSin<float> row_at(const Rows& rows, const Token& at, int pair, int pairs) {
   if (rows.kind == RowKind::stepped) return row_of(rows, stepped_at(rows, at, pair), pair);
   if (rows.kind == RowKind::given) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The threads that take a token: its index in every tensor, its row in shared memory, and the heads
-// that each group of `lanes` threads takes one after the other.
+// A team: the threads of a block that take one token. It has the token's index in every tensor, its
+// cos/sin row in shared memory, and the heads that each group of `lanes` threads takes.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ __device__ inline Token token_at(const StepJob& job, std::uint32_t index) {
   return {batch, index - batch * tokens};
 }
 
-// The block of a slot, and the slot in it.
+// The cache block of a slot, and the slot's index in that block.
 __device__ inline Token place_of(std::uint64_t slot, std::int64_t slots_of_block) {
   const auto slots = static_cast<std::uint64_t>(slots_of_block);
-  // A 64-bit division takes a hundred instructions.
+  // Divides in 64 bits only if it must, because that takes a hundred instructions.
   if ((slot | slots) >> 32 != 0) {
     return {static_cast<std::uint32_t>(slot / slots), static_cast<std::uint32_t>(slot % slots)};
   }
@@ -29,7 +29,7 @@ __device__ inline Token place_of(std::uint64_t slot, std::int64_t slots_of_block
   return {block, static_cast<std::uint32_t>(slot) - block * static_cast<std::uint32_t>(slots)};
 }
 
-// The heads of one tensor that a group of `lanes` threads takes, one after the other.
+// The heads of one tensor that a group of `lanes` threads takes, one after another.
 struct Turn {
   int head;
   int end;  // one past the last
@@ -83,7 +83,7 @@ class Team {
         rows + cut.tokens * 2 * cut.row_stride + (thread >> cut.log_lanes) * cut.staged_of_head;
   }
 
-  // All threads of the block must call this, once.
+  // Makes the row in shared memory. All threads of the block must call this once.
   __device__ void make_row() {
     const int pairs = job_.window.pairs;
     if (job_.rotates && has_token_) {
@@ -115,10 +115,10 @@ class Team {
     }
   }
 
-  // The heads of a tensor for these lanes.
+  // The heads of a tensor that these lanes take.
   __device__ Turn turn_of(int tensor) const {
     const int before = heads_before(tensor);
-    const int beyond = before - first_head_;  // heads from this block's first to the tensor's first
+    const int beyond = before - first_head_;  // heads from these lanes' first to the tensor's
     const int skipped = beyond <= 0 ? 0 : (beyond + step_ - 1) & -step_;
     return {first_head_ + skipped - before,
             has_token_ ? min(job_.tensors[tensor].heads, end_head_ - before) : 0, step_};

@@ -45,8 +45,8 @@ template <class Numbers>  // Positions or Slots
 }
 using Reads = std::array<Read, 2>;
 
-// Checks dtypes, extents, memory and norms. Also that written elements are distinct and apart from
-// everything else. `rows` gives the positions' tokens; a batch of 1 is used for every batch row.
+// Checks dtypes, extents, memory and norms, and that written elements are distinct and shared with
+// nothing else. rows: batch and tokens of the positions; a batch of 1 is used for every batch row.
 [[nodiscard]] Status check(std::span<const Transfer> transfers, const HeadWindow& window,
                            const Tokens& rows, const Reads& reads);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts structs of rotary_cuda.h to values, and checks and launches for all functions.
+// Converts structs of rotary_cuda.h to values. Has the checks and launches that functions share.
 #pragma once
 
 #include <span>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that take whole heads, one after the other. Needed for a mean over all heads of a token,
-// for heads longer than their lanes hold, and for pairs that move within a head in place. Every
-// shape is supported, slowly.
+// The kernel Way::whole. Lanes take one head after another and read it several times. It supports
+// every shape, but is slow. Pairs that move within a head in place need it, and so do norms that
+// Way::held does not support: over all heads, or of long or partly rotated heads.
 #pragma once
 
 #include "pairs.cuh"
@@ -70,7 +70,7 @@ struct WholeHeads {
     return summed(sum, team.lanes(), team.mask());
   }
 
-  // Calls visit(head) for each stored head of the tensor that these lanes take.
+  // Calls visit(head) for each head of the tensor that these lanes take, if its token is stored.
   template <class Visit>
   __device__ void for_each_head(int tensor, Visit visit) const {
     const Turn turn = team.turn_of(tensor);
@@ -82,7 +82,7 @@ struct WholeHeads {
     }
   }
 
-  // For norms over all heads of a token: sums the squares of each head. The block has all of them.
+  // For norms over all heads of a token: sums the squares of each head. The block has all heads.
   __device__ void sum_heads() const {
 #pragma unroll 1
     for (int tensor = 0; tensor < job.count; ++tensor) {
@@ -120,7 +120,7 @@ struct WholeHeads {
     store(head.dst + at.y * head.of.to.feature, accesses.y);
   }
 
-  // Writes a head whose pairs moved, after all of it has been read.
+  // Writes the staged pairs of a head, after its lanes have read it.
   __device__ void store_staged(const Head& head) const {
     __syncwarp(team.mask());
     for (int f = team.lane() * Count; f < 2 * job.window.pairs; f += team.lanes() * Count) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Promises of every call: 64-bit offsets, capture in graphs.
+// Promises of all calls: 64-bit offsets, and capture in graphs.
 #include <cstring>
 
 #include "cases.hpp"
@@ -7,7 +7,7 @@
 namespace rotary::cuda_tests {
 namespace {
 
-// Tokens further apart than 2^31 elements.
+// Tokens are more than 2^31 elements apart.
 TEST_F(Cuda, OffsetsHave64Bits) {
   constexpr std::int64_t apart = (std::int64_t{1} << 31) + 8;
   constexpr std::int64_t tokens = 3;
@@ -41,8 +41,7 @@ TEST_F(Cuda, OffsetsHave64Bits) {
   expect_success(cudaFree(memory));
 }
 
-// A captured step reads the positions and slots of each replay.
-TEST_F(Cuda, CanBeCapturedInAGraph) {
+TEST_F(Cuda, ACapturedAppendReadsPositionsAndSlotsAtEachReplay) {
   Random random(9);
   const HeadWindow window = window_of({64, 64, 0}, Pairing::half);
   const BothFrequencies frequencies(window, powers(32, 1e4), 1);

@@ -17,8 +17,7 @@ class Cuda : public testing::Test {
  protected:
   void SetUp() override {
     if (!has_device())
-      GTEST_SKIP() << "no NVIDIA device here: the functions of rotary_cuda.h ran "
-                      "on none of them";
+      GTEST_SKIP() << "no NVIDIA device here: the functions of rotary_cuda.h were not run";
   }
   void TearDown() override {
     if (has_device()) expect_success(cudaDeviceSynchronize());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device memory with the same bytes on the host, and tensors in both.
+// Memory, tensors and frequencies on the host and on the device.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -34,8 +34,6 @@ inline void expect_success(cudaError_t error) {
 }
 
 inline void expect_ok(rotary_status status) { ASSERT_EQ(status, ROTARY_OK) << rotary_last_error(); }
-
-// ---- C structs for C++ values -------------------------------------------------------------------
 
 [[nodiscard]] inline rotary_heads_view struct_of(const ConstHeadsView& from) {
   rotary_heads_view to = ROTARY_HEADS_VIEW_INIT;
@@ -95,8 +93,6 @@ inline void fill(rotary_slots& to, const ConsecutiveSlots& from) { to.first = fr
   return to;
 }
 
-// ---- Memory on both sides -----------------------------------------------------------------------
-
 // Bytes on the host and a copy of them on the device.
 class Bytes {
  public:
@@ -153,7 +149,7 @@ enum class Layout { bthd, bhtd, fused, odd, strided, reversed };
 inline constexpr Layout all_layouts[] = {Layout::bthd, Layout::bhtd,    Layout::fused,
                                          Layout::odd,  Layout::strided, Layout::reversed};
 
-// Heads in separate memory, with other elements around them.
+// Heads on the host and on the device, with other elements around them.
 class Tensor {
  public:
   Tensor(Random& random, DType dtype, const Extents& extents, Layout layout)

@@ -11,9 +11,9 @@
 namespace rotary::cuda_tests {
 namespace {
 
-// Compares a tensor on the device with the host's. The tolerance is twice the bound of a
-// normalised, rotated pair (each may be off by the bound), plus a unit of the stored dtype. Gains
-// vary by a factor of at most 3.
+// Compares a tensor on the device with the host's. Either may be off by the bound of a normalised,
+// rotated pair, so the tolerance is twice that bound, plus a unit of the stored dtype. Gains of a
+// head differ by a factor below 3.
 void expect_close(Tensor& tensor, DType dtype, const char* what) {
   const auto got = tensor.bytes().from_device();
   const std::byte* const wanted = tensor.bytes().host();
@@ -97,7 +97,7 @@ class Preparing {
         q_norm_(random_norm(random, q_heads_, head_dim(), over_all_)),
         k_norm_(random_norm(random, of_.shape.heads, head_dim(), over_all_)) {}
 
-  // Treats q_out as a cache that is filled from its first slot: norm, rotation, one rounding.
+  // Appends q to q_out as to a cache, from slot 0: norm, rotation, one rounding.
   void on_the_cpu() {
     const auto rotations = make_rotations(frequencies_.host(), positions_.host());
     ASSERT_TRUE(rotations);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Refusals that only a device has, since its kernels read more than the CPU's functions and count
-// in 32 bits. called.cpp runs the tables of the CPU's refusals.
+// Refusals that the CPU's functions do not have: kernels also read positions and slots in device
+// memory, and count in 32 bits. called.cpp runs the tables of the CPU's refusals.
 #include "cases.hpp"
 
 namespace rotary::cuda_tests {
@@ -17,7 +17,7 @@ class CudaRefusals : public Cuda {
     expect_success(cudaDeviceSynchronize());
     for (Tensor* tensor : {&q, &k, &cache}) EXPECT_TRUE(tensor->bytes().agree()) << words;
   }
-  // A step with these dtypes, with or without norms.
+  // Prepares attention for q and k, with or without norms.
   rotary_status prepare(const rotary_heads_view& q_out, const rotary_heads_view& cache_view,
                         const rotary_slots& slots, const rotary_cuda_norms* norms) {
     const auto q_view = q.device(), k_view = k.device();
@@ -32,7 +32,7 @@ class CudaRefusals : public Cuda {
     return rotary_cuda_prepare_attention(&step, &at, nullptr);
   }
 
-  static constexpr std::int64_t many = 7000;  // heads; a norm over all needs too many sums
+  static constexpr std::int64_t many = 7000;  // heads: too many sums for a norm over all heads
   Random random{12};
   BothFrequencies frequencies{window_of({2, 2, 0}, Pairing::half), powers(1, 1e4), 1};
   Tensor q{random, DType::f32, {1, 4, 2, 2}, Layout::bthd};
@@ -43,7 +43,7 @@ class CudaRefusals : public Cuda {
   rotary_slots first = ROTARY_SLOTS_INIT;
 };
 
-// q and k need different kernels, and that of k is refused.
+// q and k have different dtypes, so each has a kernel. The kernel of k is refused.
 TEST_F(CudaRefusals, NoKernelRunsIfAnotherIsRefused) {
   rotary_head_norm norm = ROTARY_HEAD_NORM_INIT;
   norm.epsilon = 1e-6;
@@ -57,7 +57,7 @@ TEST_F(CudaRefusals, NoKernelRunsIfAnotherIsRefused) {
           "norms.order must be 0 without norms, got 1");
 }
 
-// Elements of another size have other addresses.
+// Elements of 2 bytes are not at the addresses of those of 4 bytes.
 TEST_F(CudaRefusals, RefusesAnotherDtypeInPlace) {
   rotary_heads_view narrow = q.device();
   narrow.dtype = ROTARY_BF16;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotation of random numbers, compared with the CPU. Compares the whole memory of each tensor byte
-// for byte, so a stray write is seen too.
+// Rotation of random numbers, compared with the CPU. Compares all memory of each tensor byte for
+// byte, so a write outside the tensor fails, too.
 #include "cases.hpp"
 
 namespace rotary::cuda_tests {
@@ -38,7 +38,7 @@ TEST_F(Cuda, RotateIsBitIdenticalToTheCpu) {
   }
 }
 
-// More threads than in a decode step, so the other cut is used.
+// Too many tokens for the kernels of a decode step.
 TEST_F(Cuda, RotateIsBitIdenticalForManyTokens) {
   Random random(2);
   for (const DType dtype : all_dtypes) {

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rotary on NVIDIA GPUs, for C: rotate, append, shift, and the step of a layer in one kernel.
+/* rotary on NVIDIA GPUs, for C: rotates heads, fills and shifts KV caches, prepares attention.
  *
  *   rotary_cuda_frequencies_make(frequencies, &on_device);             // once
  *   rotary_cuda_rotate_qk(&q, &k, &(rotary_cuda_at){…}, &options);     // each step, on a stream
  *
- * Structs are those of rotary.h, in host memory. Their `data` and `weight` point to device memory:
- * the elements of views, positions and slots. Tensors are f32, bf16 or f16, in any layout, with
- * 64-bit offsets. Positions are integers with any number of axes.
+ * Structs are those of rotary.h and stay in host memory. Their members data, cos, sin and weight
+ * point to device memory. Tensors are f32, bf16 or f16, in any layout, with 64-bit offsets.
+ * Positions are integers with any number of axes.
  *
- * The numbers are those of the library (numeric_contract.hpp). Angles are 64-bit fractions of a
- * turn in integers. cos and sin are evaluated in double and rounded once to float32; elements are
- * rounded once when stored. Rows and rotated elements are bit-identical to rotate() on a CPU with
- * fused multiply-add (AVX2, AVX3, NEON), for any batch, layout and launch; only the bits of a NaN
- * may differ. Heads with a norm keep the bounds and have the same bits for any batch. The order in
- * which their squares are added, in double, may depend on the layout.
+ * The arithmetic is that of the library (numeric_contract.hpp). Angles are integers in units of
+ * 2^-64 turn. cos and sin are evaluated in double and rounded once to float32; elements are rounded
+ * once when stored. Rows and rotated elements are bit-identical to rotate() on a CPU with fused
+ * multiply-add (AVX2, AVX3, NEON), for any batch, layout and launch; only the bits of a NaN may
+ * differ. Heads with a norm keep the library's error bounds. Their bits do not depend on the batch,
+ * but may depend on the layout, which can change the order in which squares are added in double.
  *
- * Calls on a stream check their arguments, launch a kernel for each pair of dtypes, and return.
- * They neither allocate nor wait, so a graph can capture them; each replay reads positions and
- * slots again. They run on the current device, where the frequencies must have been made. Contents
- * of device memory are not checked: a slot beyond the cache is not stored, and if two tokens have
- * the same slot, either may be stored.
+ * Calls on a stream check their arguments, launch one kernel for each pair of input and output
+ * dtype, and return. They neither allocate nor wait, so a graph can capture them; each replay reads
+ * positions and slots again. They run on the current device, where the frequencies must have been
+ * made. Contents of device memory are not checked: a token whose slot is beyond the cache is not
+ * stored, and if two tokens have the same slot, either may be stored.
  *
- * A call takes fewer than 2^31 tokens, blocks and slots of a block, and at most 2^24 heads. Except
- * for heads in place, outputs share no element with inputs, positions and slots included.
+ * A call takes fewer than 2^31 tokens, blocks and slots of a block, and at most 2^24 heads. Outputs
+ * share no element with inputs, positions or slots, except that heads may be rotated in place.
  *
  * Errors are as in rotary.h. A failure of CUDA is ROTARY_UNSUPPORTED with CUDA's message. Only a
  * library built with ROTARY_CUDA has these functions. */
@@ -62,7 +62,7 @@ typedef struct rotary_cuda_at {
 typedef struct rotary_cuda_options {
   size_t struct_size;
   void* stream;      /* a cudaStream_t; NULL: the default stream */
-  int32_t direction; /* ROTARY_FORWARD, …; only rotations take others */
+  int32_t direction; /* ROTARY_FORWARD; rotary_cuda_rotate… also take the other directions */
   int32_t reserved;
 } rotary_cuda_options;
 #define ROTARY_CUDA_OPTIONS_INIT \
@@ -70,8 +70,8 @@ typedef struct rotary_cuda_options {
 
 /* ---- Rotate ------------------------------------------------------------------------------- */
 
-/* As rotary_rotate and rotary_rotate_qk, but makes the rows in the kernel. options may be NULL,
- * here and below. */
+/* As rotary_rotate and rotary_rotate_qk, but the kernel makes the cos/sin rows. options may be NULL
+ * in every call. */
 ROTARY_API rotary_status rotary_cuda_rotate(const rotary_heads_view* dst,
                                             const rotary_heads_view* src, const rotary_cuda_at* at,
                                             const rotary_cuda_options* options);
@@ -79,11 +79,11 @@ ROTARY_API rotary_status rotary_cuda_rotate_qk(const rotary_heads_view* q,
                                                const rotary_heads_view* k, const rotary_cuda_at* at,
                                                const rotary_cuda_options* options);
 
-/* Writes only the cos/sin rows, as float32 in device memory. */
+/* Writes the cos/sin rows, float32 in device memory. */
 ROTARY_API rotary_status rotary_cuda_rows(const rotary_cos_sin* rows, const rotary_cuda_at* at,
                                           const rotary_cuda_options* options);
 
-/* Rotates by float32 rows in device memory, whose contents are not checked. */
+/* Rotates by given float32 rows in device memory, whose contents are not checked. */
 ROTARY_API rotary_status rotary_cuda_rotate_by_rows(const rotary_heads_view* dst,
                                                     const rotary_heads_view* src,
                                                     const rotary_window* window,
@@ -109,9 +109,9 @@ ROTARY_API rotary_status rotary_cuda_append(const rotary_kv* cache, const rotary
                                             const rotary_cuda_norms* norms,
                                             const rotary_cuda_options* options);
 
-/* The step of a layer between projection and attention, in one kernel. Takes q, k and v, which may
- * be views of one fused projection. Normalises and rotates q and k, writes q to q_out, which may be
- * q itself, and stores k and v in the cache. norms may be NULL. */
+/* The work of a layer between projection and attention: normalises and rotates q and k, writes q to
+ * q_out, and stores k and v in the cache. q, k and v may be views of one fused projection. q_out
+ * may be q. norms may be NULL. */
 typedef struct rotary_cuda_step {
   size_t struct_size;
   const rotary_heads_view* q;
@@ -127,7 +127,7 @@ ROTARY_API rotary_status rotary_cuda_prepare_attention(const rotary_cuda_step* s
                                                        const rotary_cuda_at* at,
                                                        const rotary_cuda_options* options);
 
-/* rotary_shift_make and rotary_shift in one call: shifts keys in place between two positions. */
+/* rotary_shift_make and rotary_shift in one call: moves keys to other positions, in place. */
 ROTARY_API rotary_status rotary_cuda_shift(const rotary_heads_view* keys,
                                            const rotary_cuda_at* from, const rotary_cuda_at* to,
                                            const rotary_cuda_options* options);
