@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The libraries for Conan 2: `conan create packaging/conan`. The tool is left out."""
+"""Conan 2 recipe of the libraries, without the tool: `conan create packaging/conan`."""
 import os
 import re
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Debian 12 with libhwy-dev and nlohmann-json3-dev, which take the place of Conan's own packages.
+# Debian 12, with libhwy-dev and nlohmann-json3-dev in place of Conan's packages.
 [settings]
 os=Linux
 arch=x86_64

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds and runs the programs of tests/consumers that ask CMake for rotary."""
+"""Builds and runs the programs of tests/consumers that call find_package(rotary)."""
 import os
 
 from conan import ConanFile

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Never run. An overlay port of this checkout: vcpkg install rotary --overlay-ports=packaging/vcpkg
+# An overlay port of this checkout: vcpkg install rotary --overlay-ports=packaging/vcpkg
+# Nobody has run it yet.
 get_filename_component(SOURCE_PATH "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 vcpkg_cmake_configure(SOURCE_PATH "${SOURCE_PATH}"
   OPTIONS -DROTARY_TOOL=OFF -DROTARY_DEVELOPER=OFF)
