@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times the package's calls beside torch's in one process on one thread: the fastest of many
-interleaved rounds. Results are verified first. Usage: bench.py [--rounds N]"""
+"""Verifies the package's calls, then times them beside torch's on one thread. Contenders alternate
+in many rounds, and the fastest round counts. Usage: bench.py [--rounds N]"""
 
 import argparse
 import subprocess
@@ -16,7 +16,7 @@ SHAPES = ((1, 32, 4096, 128), (1, 8, 4096, 128))  # q and k of Llama 3.1 8B, "bh
 
 
 def least(calls, rounds):
-    """The fastest time of each call, in seconds."""
+    """Returns the fastest time of each call, in seconds."""
     best = {name: float("inf") for name in calls}
     for call in calls.values():
         call()
@@ -34,8 +34,7 @@ def rotate_half(x, cos, sin):
 
 
 def overheads(rounds):
-    """Microseconds of rotate(q, k) for one token, which is nearly all Python's overhead, and of the
-    other small calls."""
+    """Returns microseconds of rotate(q, k) for one token, nearly all of it overhead of Python."""
     spec = rotary.RotarySpec(head_dim=16, base=1e4, pairing="half")
     rows = spec.frequencies().rotations(range(1))
     q, k = (np.ones((1, heads, 1, 16), np.float32) for heads in (2, 1))
@@ -59,7 +58,7 @@ def tensors(dtype):
 
 
 def prefill(dtype, rounds):
-    """Milliseconds to rotate q and k of 4096 tokens."""
+    """Returns milliseconds to rotate q and k of 4096 tokens."""
     model = rotary.resolve("llama-3.1-8b")
     f = model.frequencies()
     rows = f.rotations(range(4096))
@@ -91,7 +90,7 @@ def prefill(dtype, rounds):
 
 
 def import_times(rounds):
-    """Milliseconds that `import` takes in new processes, beside NumPy's own."""
+    """Returns milliseconds that `import` takes in a new process, for NumPy and rotary."""
     def timed(module):
         program = f"import time; a = time.perf_counter(); import {module}"
         command = [sys.executable, "-c", program + "; print(time.perf_counter() - a)"]

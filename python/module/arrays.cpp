@@ -40,7 +40,7 @@ void check_axes(std::size_t axes, const char* what) {
   }
 }
 
-// (address, dtype, shape, strides)
+// Reads (address, dtype, shape, strides, owner).
 Array array_of_tuple(const nb::tuple& parts, const char* what) {
   Array array;
   array.data = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(parts[0]));
@@ -56,7 +56,7 @@ Array array_of_tuple(const nb::tuple& parts, const char* what) {
   return array;
 }
 
-// The wanted kind and a hint, for messages about objects that are not arrays.
+// The parts of a message about an object that is not an array.
 struct Refusal {
   const char* wanted;
   const char* hint;
@@ -85,7 +85,7 @@ Array array_of(nb::handle object, const char* what, const Refusal& refusal) {
   return array;
 }
 
-// The axis of each letter of `letters` in layout, or -1.
+// Returns the axis that layout gives to each letter of `letters`, or -1.
 std::array<int, 4> axes_of(const Array& array, std::string_view layout, std::string_view letters,
                            const char* what) {
   const auto refuse = [&] {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views of Python's arrays. An array comes as an object that exports DLPack or the buffer protocol,
-// or as a tuple (address, dtype, shape, strides). rotary/_arrays.py makes such tuples for torch
-// tensors, whose DLPack export costs microseconds.
+// Views of Python's arrays. Python passes an array as an object that exports DLPack or the buffer
+// protocol, or as a tuple (address, dtype, shape, strides, owner). rotary/_arrays.py makes these
+// tuples for torch tensors, whose DLPack export costs microseconds.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ namespace rotary::python {
 
 inline constexpr std::size_t most_array_axes = 6;
 
-// Valid as long as both this and the object that the array was read from.
+// Valid while this and the object that the array was read from exist.
 struct Array {
   void* data = nullptr;
   nb::dlpack::dtype type = {};
@@ -28,15 +28,15 @@ struct Array {
   nb::ndarray<nb::ro> exported = {};
 };
 
-// `what` names the argument in messages. Neither function converts or copies: writes reach the
-// caller's own memory.
+// `what` names the argument in messages. The functions neither convert nor copy, so writes reach
+// the caller's memory.
 [[nodiscard]] Array array_to_read(nb::handle object, const char* what);
 [[nodiscard]] Array array_to_write(nb::handle object, const char* what);
 
 // uint16 means bf16, which NumPy cannot export; rotary/_arrays.py refuses any other uint16.
 [[nodiscard]] DType dtype_of(const Array& array, const char* what);
 
-// layout: one letter of "bthd" for each axis, in any order; an axis without one has extent 1.
+// layout: one letter of "bthd" for each axis, in any order. A letter that it omits has extent 1.
 [[nodiscard]] HeadsView heads_of(const Array& array, std::string_view layout, const char* what);
 
 // int8 elements and their float32 scales.
@@ -45,7 +45,7 @@ struct QuantizedArray {
   Array scales = {};
 };
 
-// True for a pair of arrays, as rotary/_caches.py passes QuantizedHeads.
+// True for (elements, scales), as rotary/_caches.py passes QuantizedHeads.
 [[nodiscard]] bool is_quantized(nb::handle object);
 [[nodiscard]] QuantizedArray quantized_to_read(nb::handle object, const char* what);
 [[nodiscard]] QuantizedArray quantized_to_write(nb::handle object, const char* what);
@@ -57,7 +57,7 @@ struct QuantizedArray {
 // layout: as for heads_of, with the letters of "bhqk".
 [[nodiscard]] ScoresView scores_of(const Array& array, std::string_view layout, const char* what);
 
-// [batch, tokens, pairs], of one dtype and strides.
+// cos and sin [batch, tokens, pairs], with the same dtype and strides.
 [[nodiscard]] CosSinView rows_of(const Array& cos, const Array& sin);
 
 // [tokens], [batch, tokens] or [axes, batch, tokens]; int32, int64 or float64.

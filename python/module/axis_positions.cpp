@@ -17,14 +17,14 @@
 namespace rotary::python {
 namespace {
 
-// (bytes of [axes, tokens], axes)
+// Returns (bytes of [axes, tokens], axes).
 template <class Number>
 nb::tuple numbers_of(const AxisPositions<Number>& positions) {
   const auto& numbers = positions.numbers;
   return nb::make_tuple(nb::bytes(numbers.data(), numbers.size() * sizeof(Number)), positions.axes);
 }
 
-// (numbers, group_ends, delta)
+// Returns (numbers_of(), group_ends, delta).
 template <class Number>
 nb::tuple facts_of(const MRopePositions<Number>& made) {
   return nb::make_tuple(numbers_of(made.positions), made.group_ends, made.delta);
@@ -104,7 +104,8 @@ nb::bytes bytes_of(const Numbers& numbers) {
   return nb::bytes(numbers.data(), numbers.size() * sizeof(std::int64_t));
 }
 
-// (sentence, (kind, row, token, sentence) of each finding, judged). ids: [axes, batch, tokens].
+// Returns (sentence, findings, judged). A finding is (kind, row, token, sentence). ids: [axes,
+// batch, tokens].
 nb::tuple check_ids(const Integers& ids, const std::optional<Integers>& mask,
                     const std::optional<Integers>& lengths, const std::optional<Integers>& past,
                     std::string_view dtype) {

@@ -19,7 +19,7 @@
 namespace rotary::python {
 namespace {
 
-// The enumerator names that Python passes as parameters, in order from 1.
+// Python's names of the enumerators, whose values count from 1.
 template <class Enum>
 std::vector<std::string_view> names_of() {
   if constexpr (std::is_same_v<Enum, AlibiForm>) return {"causal", "symmetric", "key_position"};
@@ -38,7 +38,7 @@ std::string shown(const nb::object& value) {
   return nb::cast<std::string>(nb::str(nb::repr(value)));
 }
 
-// The kind of value that a parameter takes.
+// The value that a parameter must have, for messages.
 std::string wanted(const std::vector<double>&) { return "a list of numbers"; }
 std::string wanted(const double&) { return "a number"; }
 template <class Count>

@@ -25,7 +25,7 @@ Slots slots_of_numbers(const Positions& numbers) {
   raise("slots must be of int32 or int64, got float64");
 }
 
-// (weight or None, weight_offset, epsilon, over, order)
+// Reads (weight or None, weight_offset, epsilon, over, order). `weight` keeps the array alive.
 std::optional<KeyNorm> norm_of(const nb::object& given, Array& weight) {
   if (given.is_none()) return {};
   const auto parts = nb::cast<nb::tuple>(given);
@@ -53,8 +53,8 @@ Cache cache_of(const nb::tuple& caches, std::string_view layout, ToWrite to_writ
   return cache;
 }
 
-// caches and heads: (k, v), where v may be None. Either both caches are arrays or both are
-// quantized. rotations: None stores k unrotated.
+// caches and heads: (k, v), where v may be None. Both caches are arrays, or both are quantized.
+// slots_and_norm: (slots, norm). rotations: None stores k unrotated.
 void append_heads(const nb::tuple& caches, const nb::tuple& heads, std::string_view layout,
                   const nb::tuple& slots_and_norm, const nb::object& rotations) {
   const Array k = array_to_read(heads[0], "k");

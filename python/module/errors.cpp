@@ -21,7 +21,7 @@ std::string_view name_of(ErrorCode code) {
   return "unknown";
 }
 
-// C++ names at the beginning of a message, and Python's names for the same.
+// C++ names at the beginning of a message, and the names of these parameters in Python.
 constexpr std::array<std::array<std::string_view, 2>, 8> renamed = {
     {{"context_tokens", "context"},
      {"most_causes", "causes"},

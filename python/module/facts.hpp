@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library's values as plain Python values, which the Python sources turn into dataclasses.
+// Converts the library's values to plain Python values. The Python sources make dataclasses of
+// them.
 #pragma once
 
 #include <optional>

@@ -124,7 +124,7 @@ nb::dict identify_arrays(nb::handle before, nb::handle after, std::string_view l
       take(unlocked([&] { return identify(before_heads, after_heads, call.options); })));
 }
 
-// cos and sin: [tokens, pairs] of one dtype.
+// cos and sin: [batch, tokens, pairs], of one dtype.
 nb::dict identify_row_arrays(nb::handle cos, nb::handle sin, const nb::dict& given) {
   const Array cosines = array_to_read(cos, "cos");
   const Array sines = array_to_read(sin, "sin");

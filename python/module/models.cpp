@@ -126,7 +126,7 @@ ModelSpec load(const std::string& path, const nb::dict& options) {
   return take(load_model(path, options_of(options)));
 }
 
-// Returns the model, and its evidence: kind, sentence and disputes.
+// Returns (model, kind of evidence, its sentence, disputes).
 nb::tuple resolve_as(std::string_view config, std::string_view dialect, const nb::dict& options) {
   auto reading =
       take(read_as(config, take(parse_dialect(dialect), "read_as"), options_of(options)));

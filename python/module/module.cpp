@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary._core binds the public headers. It converts values, views and errors; names, defaults and
-// type checks are in the Python sources.
+// rotary._core binds the public headers. It converts values, views and errors. The Python sources
+// have the public names, defaults and type checks.
 
 #include "module/module.hpp"
 
@@ -12,7 +12,7 @@
 
 NB_MODULE(core_of_main_interpreter, module) {
   using namespace rotary::python;
-  // torch keeps objects until the process ends; they are not leaks.
+  // torch keeps objects until the process ends, which nanobind would report as leaks.
   nanobind::set_leak_warnings(false);
   module.attr("version") = ROTARY_VERSION_STRING;
   module.def("instruction_set", [] { return std::string(take(rotary::instruction_set())); });
@@ -29,10 +29,10 @@ NB_MODULE(core_of_main_interpreter, module) {
 namespace {
 
 using Run = int (*)(PyObject*);
-Run run_module = nullptr;  // nanobind's
+Run run_module = nullptr;  // the function of nanobind that runs the module
 
-// The module's state is one per process. A second interpreter would use the state of the first, so
-// it is refused.
+// The process has one state of the module. A second interpreter would use the state of the first,
+// so it is refused.
 int run_in_main_interpreter(PyObject* module) {
   if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0) return run_module(module);
   PyErr_SetString(PyExc_ImportError,

@@ -20,7 +20,7 @@ namespace {
 constexpr std::array all_roles = {Role::query, Role::key};
 constexpr std::array all_dtypes = {DType::f32, DType::bf16, DType::f16, DType::f64};
 
-// For fewer elements, taking the interpreter's lock again would cost more than the work.
+// For fewer elements, taking the interpreter's lock again costs more than the work.
 constexpr std::int64_t elements_that_pay = std::int64_t{1} << 15;
 
 std::int64_t elements_of(const HeadsView& view) {
@@ -49,7 +49,7 @@ Rotations make(const Frequencies& frequencies, nb::handle positions, bool double
   return take(make_rotations(frequencies, at.positions, options_of(double_rows, role, tensors)));
 }
 
-// Takes rows [batch, tokens, pairs] of another program, for the given window.
+// Makes rotations from cos and sin [batch, tokens, pairs] of another program.
 Rotations make_of_rows(const HeadWindow& window, nb::handle cos, nb::handle sin, double factor) {
   const Array cosines = array_to_read(cos, "cos");
   const Array sines = array_to_read(sin, "sin");
@@ -76,7 +76,7 @@ void copy_rows(const Rotations& rotations, void* cos, void* sin) {
   }
 }
 
-// Writes contiguous [batch, tokens, pairs] in the rows' dtype.
+// Copies the rows to contiguous arrays [batch, tokens, pairs] of their dtype.
 void fill_rows(const Rotations& rotations, nb::handle cos, nb::handle sin) {
   const std::int64_t size = rotations.batch() * rotations.tokens() * rotations.window().pairs();
   const bool is_double = rotations.row_dtype() == RowDType::f64;
@@ -92,7 +92,7 @@ struct ArrayNames {
   const char* source;
 };
 
-// Pairs the arrays to write and to read, which may be the same; `read` keeps the latter alive.
+// Returns the views to write and to read, of one array if in place. `read` keeps the source alive.
 Transfer transfer_of(nb::handle out, nb::handle source, std::string_view layout,
                      const ArrayNames& names, Array& read) {
   if (source.is(out)) {
