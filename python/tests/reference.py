@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The definition in plain NumPy and float64, against which the tests compare."""
+"""Rotation by its definition, in NumPy and float64, for tests to compare with."""
 
 import numpy as np
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares ids of prompts with images and videos with ids counted by hand."""
+"""Positions of prompts with images and videos equal ids counted by hand."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def test_an_image_between_texts_has_ids_counted_by_hand():
 def test_seconds_per_frame_and_ids_per_second_space_video_ids():
     video = rotary.VideoPatches(3, 2, 2, seconds_per_frame=1.5)
     made = rotary.m_rope_positions([video, TEXT(1)], "qwen2.5-vl")
-    # Ids of text after the video go backwards. That is the model's own defect, kept on purpose.
+    # Text after the video gets lower ids than its frames: the model's defect, kept on purpose.
     assert made.positions[0, 0].tolist() == [0, 3, 6, 1]
     assert rotary.m_rope_positions([video], "qwen2.5-vl", ids_per_second=4).positions[
         0, 0].tolist() == [0, 6, 12]
@@ -52,7 +52,7 @@ def test_rotations_accept_axis_positions():
     made = rotary.m_rope_positions([TEXT(3), IMAGE(4, 4)], "qwen2.5-vl")
     q = numbers(1, 2, 7, 128)
     turned = f.rotate(q, positions=made.positions, layout="bhtd")
-    # Text has one position on all axes; the patches of a row have several.
+    # A text token has the same position on every axis. A patch has different ones.
     text = f.rotate(q[:, :, :3], positions=range(3), layout="bhtd")
     assert np.array_equal(turned[:, :, :3], text)
     assert not np.array_equal(turned[:, :, 3:], f.rotate(q[:, :, 3:], positions=range(3, 7),

@@ -79,7 +79,7 @@ def test_shift_moves_keys_to_other_frequencies():
 
 
 def stored(heads, layout):
-    """The elements and scales that append must store for float32 numbers."""
+    """Returns the elements and scales that append() must store for float32 numbers."""
     axis = layout.index("d")
     largest = np.abs(heads).max(axis, keepdims=True)
     elements = np.rint(heads * np.float32(127) / largest).astype(np.int8)

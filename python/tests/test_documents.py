@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the Python of README.md, docs/python.md and the notebook, whose outputs must match.
-`test_documents.py --accept NOTEBOOK` rewrites the outputs."""
+"""Runs the Python of README.md, docs/python.md and the notebook, and compares the outputs.
+`test_documents.py --accept NOTEBOOK` writes new outputs into the notebook."""
 
 import ast
 import contextlib
@@ -40,8 +40,7 @@ def test_the_blocks_of_a_document_run_in_order(document, capsys):
     said = capsys.readouterr().out
     assert all(printed in said for printed in PRINTED.findall(text))
     if left_out:
-        pytest.skip(f"the blocks that need {', '.join(left_out)}: not installed, "
-                    "./dev python --torch runs them")
+        pytest.skip(f"not installed: {', '.join(left_out)}; ./dev python --torch runs these blocks")
 
 
 def test_the_example_prints_its_expected_output():
@@ -52,7 +51,7 @@ def test_the_example_prints_its_expected_output():
 
 
 def outputs_of(source, names):
-    """Outputs as Jupyter records them: printed text and the value of a last expression."""
+    """Returns outputs as Jupyter records them: printed text, and the value of a last expression."""
     body = ast.parse(source).body
     last = body.pop() if body and isinstance(body[-1], ast.Expr) else None
     printed, outputs, value = io.StringIO(), [], None

@@ -32,7 +32,7 @@ def changes(identification):
     return [str(cause) for cause in identification.causes]
 
 
-def test_a_right_rotation_is_as_configured():
+def test_a_correct_rotation_is_as_configured():
     result = found(turned(heads()))
     assert result.verdict == "as_configured" and result.causes == ()
     assert (result.tokens, result.heads, result.dtype) == (9, 2, "f32")
@@ -73,7 +73,7 @@ def test_a_tie_says_how_to_break_it():
     assert ties["positions float32 -> bf16"] == 257 and ties["positions float32 -> f16"] == 2049
 
 
-def test_numbers_are_described_without_a_config():
+def test_identify_describes_numbers_without_a_config():
     result = found(turned(heads()), config=None)
     assert result.verdict == "described" and result.explanations[0].spec == SPEC.replace(
         rotary_dim=16)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A second interpreter in the process cannot import rotary, and the first still works."""
+"""A second interpreter of a process cannot import rotary, and the main one still works."""
 
 import subprocess
 import sys
 
 import pytest
 
-# CPython 3.10 to 3.14 name the module and its constructors differently. Hosts such as mod_wsgi use
-# interpreters that share the lock. Interpreters with their own lock refuse any module of this kind.
+# CPython 3.10 to 3.14 name the module and its constructors differently. "legacy" interpreters share
+# the lock, as in mod_wsgi. "isolated" ones have their own lock and import few extension modules.
 INTERPRETERS = """
 import sys
 try:
@@ -47,7 +47,7 @@ def has_interpreters():
 @pytest.mark.skipif(not has_interpreters(), reason="this CPython has no module of interpreters")
 @pytest.mark.parametrize("kind", ["legacy", "isolated"])
 @pytest.mark.parametrize("first", ["main", "second"])
-def test_another_interpreter_is_refused_and_this_one_works(kind, first):
+def test_a_second_interpreter_is_refused_and_the_main_one_works(kind, first):
     refused = f"""
 for _ in range(2):
     said = run(create({kind!r}), "import rotary")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check and watch name faults planted in live models, and find none in healthy models."""
+"""check() and watch() name faults planted in live models, and find none in healthy ones."""
 
 import json
 import pathlib
@@ -155,7 +155,7 @@ def test_frequencies_left_by_a_longer_call_are_stale(rule):
 
 
 class Layers(torch.nn.Module):
-    """A model with tables in each layer, like Llama's original code."""
+    """A model with tables in each layer, as in Llama's original code."""
 
     def __init__(self, make):
         super().__init__()

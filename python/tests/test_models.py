@@ -213,7 +213,7 @@ def test_equal_specs_compare_equal():
         spec.replace(scaling={"rope_type": "lenear", "factor": 8})
 
 
-def test_a_rule_that_depends_on_the_context_asks_for_it():
+def test_a_rule_that_depends_on_the_context_requires_one():
     dynamic = {**LLAMA, "rope_scaling": {"rope_type": "dynamic", "factor": 2.0}}
     model = rotary.resolve(dynamic)
     assert model.rotary[0].spec.depends_on_context

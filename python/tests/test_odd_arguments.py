@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls every public function with every odd value for every parameter. Each call must answer
-rightly or raise an error that names the parameter. Each call needs base arguments below."""
+"""Calls every public function with every odd value for every parameter. Each call must give the
+right answer, or raise an error that names the parameter. CALLS has the other arguments."""
 
 import inspect
 import os
@@ -76,7 +76,7 @@ TABLES = F.tables(range(4), form="pairs")
 Q = numbers(1, 2, 4, 128)
 IDENTIFY = {"config": MODEL, "positions": range(4), "layer": 0, "layer_type": None, "context": 64,
             "causes": 1}
-# name: (call, arguments). Left out arguments keep their defaults.
+# name: (call, arguments). Other arguments keep their defaults.
 CALLS = {
     "AttentionSequence": (lambda **n: attend_with(sequences=[rotary.AttentionSequence(**n)]),
                           {"queries": 4, "keys": 4, "query_position": 0}),
@@ -190,7 +190,7 @@ else:
         "transformers.patch": (lambda **n: len(rotary.transformers.patch(**n).patched),
                                {"target": torch.nn.ModuleList([TinyRotaryEmbedding()])}),
     }
-# Results of other calls, and plain holders of names and values.
+# Classes without a row in CALLS: results of other calls, errors, holders of names and values.
 NOT_MADE = {"Cause", "Difference", "Error", "Explanation", "Figure", "Identification", "Layer",
             "LiveCheck", "LiveFinding", "MRopePositions", "Model", "ModelRotary", "ModelWarning",
             "Page", "Pairing", "Parameters", "PositionCheck", "PositionFinding", "ReadPositions",
@@ -214,7 +214,7 @@ TAKES = {"base": (int, float), "context": (int,), "head_dim": (int,), "heads": (
 
 
 def public_calls():
-    """name: function, for every name in each __all__ and its methods."""
+    """Returns name: function for every name in each __all__ and for every public method."""
     found = {}
     for name, value in ((prefix + name, getattr(module, name))
                         for prefix, module in MODULES.items() for name in module.__all__):
@@ -235,7 +235,7 @@ def test_every_public_call_has_base_arguments():
 
 
 def parameters():
-    """Yields (call, parameter, hint, default). **changes stands for each of its names in CALLS."""
+    """Yields (call, parameter, hint, default). For **options yields each name that CALLS has."""
     for call, function in public_calls().items():
         hints = typing.get_type_hints(inspect.unwrap(function))
         own = inspect.signature(function).parameters
@@ -250,7 +250,7 @@ def parameters():
 
 
 def outcome(call, changes):
-    """("returned", value) or ("refused", error); any other exception fails the test."""
+    """Returns ("returned", value) or ("refused", error). Other exceptions fail the test."""
     function, base = CALLS[call]
     try:
         return "returned", function(**{**base, **changes})
@@ -281,8 +281,8 @@ def fits(hint, value):
 
 
 def is_right(call, parameter, hint, value, result):
-    """Whether this value is valid for the parameter. NumPy's numbers must give the results of
-    Python's."""
+    """Whether the parameter accepts this value. A NumPy number must give the result of the equal
+    Python number."""
     if isinstance(value, np.generic) and parameter != "mask":
         plain = float(value) if isinstance(value, np.floating) else value.item()
         kind, expected = outcome(call, {parameter: plain})
@@ -303,7 +303,7 @@ def same(one, other):
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # text may name a file
+    monkeypatch.chdir(tmp_path)  # an odd text may become a file
 
 
 def shown(value):
@@ -321,7 +321,8 @@ def skip_without_tool(call):
 
 @pytest.mark.filterwarnings("ignore")
 @EACH_PARAMETER
-def test_odd_values_are_answered_rightly_or_refused_by_parameter(call, parameter, hint, default):
+def test_odd_values_give_the_right_answer_or_an_error_that_names_the_parameter(
+        call, parameter, hint, default):
     skip_without_tool(call)
     assert outcome(call, {})[0] == "returned"
     for value in ODD + SCALARS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The installed package: its files, its tool and the modules that its import loads."""
+"""The installed package: its files, its types, its tool, and the modules that it imports."""
 
 import ast
 import graphlib
@@ -51,7 +51,7 @@ def test_mypy_accepts_right_uses_and_refuses_each_wrong_one():
 
 
 def imported(path):
-    """The package's modules that a file imports, at any depth."""
+    """Yields the modules of the package that a file imports, also inside functions."""
     files = {file.name.partition(".")[0] for file in HERE.iterdir()}
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
@@ -71,7 +71,7 @@ def test_imports_form_no_circle():
     graphlib.TopologicalSorter(graph).prepare()  # raises CycleError for a circle
 
 
-def test_the_import_loads_numpy_and_nothing_heavy():
+def test_the_import_loads_no_heavy_module():
     loaded = run(sys.executable, "-c", "import rotary, sys; print(*sys.modules)").split()
     for heavy in ("torch", "transformers", "ml_dtypes", "importlib.metadata", "asyncio"):
         assert heavy not in loaded
@@ -79,7 +79,7 @@ def test_the_import_loads_numpy_and_nothing_heavy():
         rotary.nothing
 
 
-def test_the_tool_on_path_and_python_m_answer_alike():
+def test_the_tool_and_python_m_rotary_give_the_same_answer():
     from rotary.__main__ import find_tool
 
     tool = find_tool()
@@ -95,12 +95,12 @@ def test_the_tool_on_path_and_python_m_answer_alike():
 @pytest.mark.skipif("ROTARY_WHEEL" not in os.environ, reason="ROTARY_WHEEL names no wheel")
 def test_the_wheel_is_small_and_complete():
     path = pathlib.Path(os.environ["ROTARY_WHEEL"])
-    assert path.stat().st_size <= 6 * 1000**2, "the goal for its size"
+    assert path.stat().st_size <= 6 * 1000**2, "a wheel has at most 6 MB"
     assert "-cp310-abi3-manylinux_2_" in path.name
     with zipfile.ZipFile(path) as wheel:
         names = wheel.namelist()
         assert any(name.endswith(".data/scripts/rotary") for name in names)
-        assert not [name for name in names if ".libs/" in name], "nothing is loaded from beside it"
+        assert not [name for name in names if ".libs/" in name], "the wheel bundles no libraries"
         notices = wheel.read("rotary/THIRD-PARTY-NOTICES.md").decode()
         for party in ("Highway", "JSON for Modern C++", "nanobind", "libstdc++", "fmt", "CLI11",
                       "Chart.js"):

@@ -51,7 +51,7 @@ def test_logits_equal_float64_at_any_offset(smollm2):
         assert abs(of_rotary(model, tokens, offset) - wanted).max() < 3e-4, offset
 
 
-def test_a_moved_chunk_answers_as_if_computed_there(smollm2):
+def test_a_moved_chunk_gives_the_logits_of_a_recomputed_one(smollm2):
     pytest.importorskip("torch")
     sys.path.insert(0, str(ROOT / "examples"))
     from move_cached_chunk import SETTINGS, compare

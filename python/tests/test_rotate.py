@@ -21,7 +21,7 @@ def test_inv_freq_equals_the_formula():
 
 @pytest.mark.parametrize("layout", ["bhtd", "bthd", "tbhd", "hbdt"])
 @pytest.mark.parametrize("first", [0, FAR])
-def test_any_layout_gives_the_definition(layout, first):
+def test_rotate_equals_the_definition_in_any_layout(layout, first):
     order = ["bhtd".index(letter) for letter in layout]
     q, k = numbers(2, 4, 16, 64), numbers(2, 2, 16, 64, seed=2)
     positions = range(first, first + 16)
@@ -32,7 +32,7 @@ def test_any_layout_gives_the_definition(layout, first):
         np.testing.assert_allclose(made.transpose(back), expected, atol=2e-6)
 
 
-def test_other_pairings_give_their_definitions():
+def test_other_pairings_equal_their_definitions():
     spec = SPEC.replace(pairing="interleaved")
     x, positions = numbers(16, 64), np.arange(7, 23)
     made = spec.frequencies().rotate(x, positions=positions, layout="td")
@@ -54,7 +54,7 @@ def test_features_outside_the_window_are_copied():
 
 @pytest.mark.parametrize("dtype, tolerance", [
     (np.float64, 1e-12), (np.float32, 2e-6), (np.float16, 4e-3)])
-def test_numpy_dtypes_are_within_their_rounding(dtype, tolerance):
+def test_every_numpy_dtype_errs_by_its_rounding_at_most(dtype, tolerance):
     x = numbers(1, 3, 8, 64, dtype=dtype)
     made = F.rotate(x, positions=range(FAR, FAR + 8), layout="bhtd")
     assert made.dtype == dtype
@@ -77,7 +77,7 @@ def test_bfloat16_of_ml_dtypes_rotates_into_a_result_and_in_place():
     np.testing.assert_array_equal(x, made)
 
 
-def test_ranges_and_arrays_are_positions():
+def test_positions_may_be_ranges_and_arrays():
     x = numbers(2, 1, 6, 64)
     rows = np.array([[0, 1, 2, 0, 1, 2], [5, 6, 7, 8, 9, 10]])
     made = F.rotate(x, positions=rows, layout="bhtd")
@@ -153,7 +153,7 @@ def test_a_slice_of_a_fused_projection_is_rotated_in_place():
     np.testing.assert_allclose(qkv[:, :, :6], expected[:, :, :6], atol=2e-6)
 
 
-def test_tables_have_the_forms_of_other_programs():
+def test_tables_have_every_form():
     positions = [0, 1, FAR]
     angles = np.outer(positions, inv_freq(64, 1e4))
     cos, sin = F.tables(positions, form="pairs")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls and operators on tensors never cut a gradient and never misread memory."""
+"""Calls and operators on tensors keep gradients and read memory correctly."""
 
 import numpy as np
 import pytest
@@ -178,7 +178,7 @@ def test_tangents_are_rotated_and_not_cut():
     primal, tangent = torch.func.jvp(lambda x: ROWS.rotate(x, layout="td"), (x,), (t,))
     assert torch.equal(primal, ROWS.rotate(x, layout="td"))
     assert torch.equal(tangent, ROWS.rotate(t, layout="td"))
-    # Under torch.func.grad, torch raises for operators with their own gradient.
+    # Under torch.func.grad, torch refuses operators that register their own gradient.
     with pytest.raises(RuntimeError, match="functorch"):
         torch.func.grad(lambda x: ROWS.rotate(x, layout="td").sum())(x)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Patches random tiny models of Transformers 5, one family for each table layout."""
+"""Patches tiny models of Transformers 5, of families with different rules and table layouts."""
 
 import itertools
 
@@ -43,7 +43,7 @@ FAMILIES = {
 
 
 def tiny(family):
-    """The model and its rotary module."""
+    """Returns a model and its rotary module."""
     options, is_text = FAMILIES[family]
     config_class = getattr(transformers, f"{family}TextConfig" if is_text else f"{family}Config")
     torch.manual_seed(0)
@@ -59,7 +59,7 @@ def logits(model, first):
 
 
 def wide_tables(module, ids, *layer_type):
-    """The class's own float32 frequencies, with angles, cos and sin in float64."""
+    """Returns cos, sin and frequencies, in float64 from the float32 frequencies of the class."""
     prefix = f"{layer_type[0]}_" if layer_type else ""
     frequencies = getattr(module, f"{prefix}inv_freq").double()
     factor = getattr(module, f"{prefix}attention_scaling")
@@ -83,8 +83,8 @@ def test_patched_logits_differ_by_the_rounding_of_angles_at_most(family):
             cos, sin, frequencies = wide_tables(module, ids, *layer_type)
             pairs = cos.shape[-1]
             step = made[0].shape[-1] // pairs if family == "Cohere" else 1
-            # The class's power and quotient in float32 are within 8 units of 2^-24 of the exact
-            # frequency; the angle is the position times that. cos and sin in float32 add 1e-6.
+            # The class's float32 frequency has a relative error below 2^-21, which the angle
+            # multiplies by the position. cos and sin in float32 add 1e-6.
             bound = (FAR + 8) * frequencies * 2.0**-21 + 1e-6
             for row, expected in zip(made, (cos, sin)):
                 assert bool(((row[..., ::step][..., :pairs] - expected).abs() <= bound).all())
@@ -92,7 +92,7 @@ def test_patched_logits_differ_by_the_rounding_of_angles_at_most(family):
     size = before[0].abs().max()
     assert (near - before[0]).abs().max() < 1e-5 * size
     assert (far - before[FAR]).abs().max() < 0.05 * size
-    assert not torch.equal(far, before[FAR]), "float32 angles are off there"
+    assert not torch.equal(far, before[FAR]), "float32 angles are inexact at FAR"
     assert torch.equal(logits(model, FAR), before[FAR]), "undone"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Right uses, and wrong ones that a type checker must refuse (test_package.py). Never run."""
+"""Correct calls, and wrong ones that mypy must refuse, as test_package.py checks. Never run."""
 
 import numpy as np
 
