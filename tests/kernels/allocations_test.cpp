@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decode steps allocate nothing, nor do rows in the caller's memory or absolute encodings.
-// support/counted_new.cpp counts allocations.
+// The calls of a decode step allocate nothing, and neither do calls that compute in the caller's
+// memory. support/counted_new.cpp counts allocations.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -68,7 +68,7 @@ TEST(Allocations, TheDecodeStepAllocatesNothing) {
   }
 }
 
-TEST(Allocations, OtherNumericsAllocateNothing) {
+TEST(Allocations, NumericsOfEnginesAllocateNothing) {
   for (const Numerics numerics : {Numerics::transformers, Numerics::ggml}) {
     const Frequencies frequencies =
         test::value_of(make_frequencies({.head_dim = 50,
@@ -87,7 +87,7 @@ TEST(Allocations, OtherNumericsAllocateNothing) {
   }
 }
 
-// Remakes a shift with no more rows than before, for float and 8-bit keys.
+// Remakes the rotations of a shift with no more rows than before, and shifts float and 8-bit keys.
 TEST(Allocations, AShiftAllocatesNothing) {
   const HeadWindow window{.head_dim = 50,
                           .rotary_dim = 42,
@@ -126,7 +126,7 @@ TEST(Allocations, PositionsOfALimitedContextAllocateNothing) {
       [&] { return remake_rotations(rotations, frequencies, positions_of(positions)); }));
 }
 
-// In-place reordering of more features than its buffer holds.
+// Reorders in place more features than the buffer holds.
 TEST(Allocations, ReorderingALongHeadAllocatesNothing) {
   const HeadWindow window{.head_dim = 3000,
                           .rotary_dim = 3000,
@@ -141,7 +141,7 @@ TEST(Allocations, ReorderingALongHeadAllocatesNothing) {
   }
 }
 
-// A slot map and consecutive slots, with a norm, for more tokens than one step of the map's check.
+// The slot map has more tokens than its check keeps in a hash table.
 TEST(Allocations, AppendAllocatesNothing) {
   const HeadWindow window{
       .head_dim = 50, .rotary_dim = 42, .first_feature = 3, .pairing = Pairing::half};
@@ -169,7 +169,7 @@ TEST(Allocations, AppendAllocatesNothing) {
   EXPECT_TRUE(allocates_nothing([&] { return normalize_heads(q.view(), q.view(), norm); }));
 }
 
-// A prefill, then a decode step from its state, with every feature map, in the caller's memory.
+// Every feature map, with a state and in the caller's memory.
 TEST(Allocations, LinearAttentionAllocatesNothing) {
   const std::vector<float> directions =
       test::value_of(make_random_features({.head_dim = 50, .features = 50}));
@@ -268,7 +268,7 @@ TEST(Allocations, AbsoluteEncodingsAllocateNothing) {
   }
 }
 
-// FIRE and Sandwich make tables, here in the given memory.
+// Leaves out FIRE and Sandwich, which allocate their tables.
 TEST(Allocations, AttentionAllocatesNothing) {
   const Extents n{.batch = 2, .tokens = 20, .heads = 4, .features = 50};
   const Tensor q = test::random_tensor({.extents = n}, 44);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// append and normalize_heads for heads of every length. Stored bits are those of rotate() and of
-// the norm, rounded once to the cache's dtype. The fuzz target append covers slots, layouts, dtypes
-// and batch rows.
+// Tests append and normalize_heads on heads of many lengths. Stored bits are the float32 results of
+// rotate() and of the norm, rounded once to the cache's dtype. The fuzz target append covers slots,
+// layouts, dtypes and batch rows.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -30,7 +30,7 @@ using test::Tensor;
 
 constexpr std::array stored_dtypes = {DType::f32, DType::bf16, DType::f16};
 
-// Every tail of a vector, then heads so long that one float32 buffer holds only some of a token's.
+// Every tail of a vector, then lengths at which the buffer holds only some of a token's heads.
 std::vector<std::int64_t> lengths() {
   std::vector<std::int64_t> all;
   for (std::int64_t length = 2; length < 72; length += length < 35 ? 1 : 2) all.push_back(length);
@@ -58,7 +58,7 @@ std::vector<float> numbers_at(const Tensor& floats, const HeadIndex& at) {
   return {head.begin(), head.end()};
 }
 
-// Expects keys and values stored from these float32 numbers, in any dtype.
+// Appends k as keys and values. Expects `stored` as keys and k as values, rounded to each dtype.
 void expect_stored(const Tensor& k, const Tensor& stored, const AppendOptions& options) {
   const Extents& n = k.extents();
   for (const DType to : stored_dtypes) {
@@ -102,7 +102,7 @@ TEST(Append, StoresTheBitsOfRotate) {
   }
 }
 
-// Norms without weights, with one shared row and an offset, and with a row for each head.
+// Norms without weights, with weights that all heads share, and with weights for each head.
 std::vector<HeadNorm> norms_of(const Extents& n) {
   static const std::vector<float> weights = [] {
     std::vector<float> all(5 * 2048);
@@ -178,12 +178,12 @@ TEST(NormalizeHeads, SpecialValuesStayInTheirHead) {
     EXPECT_TRUE(std::isnan(x.at({.head = 1}, f)));
     EXPECT_EQ(std::isnan(x.at({.head = 2}, f)), f == 5) << "1 / Inf is 0, Inf * 0 is NaN";
   }
-  EXPECT_NEAR(x.at({.head = 3}, 0), std::sqrt(8.0), 1e-6) << "its square is no float32";
+  EXPECT_NEAR(x.at({.head = 3}, 0), std::sqrt(8.0), 1e-6) << "its square overflows float32";
 }
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-// Ties, the largest and smallest numbers, and heads with scale 0.
+// The heads hold ties, the largest and smallest numbers, NaN and Inf. Some get the scale 0.
 TEST(AppendInt8, SpecialHeadsHaveTheExpectedBytes) {
   const std::vector<std::vector<float>> heads = {{0.5F, 1.5F, -2.5F, 127},
                                                  {0, -0.0F, 0, 0},

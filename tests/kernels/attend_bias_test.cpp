@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bias tables and rows that attend() reuses from block to block: FIRE on both sides of its
-// threshold, sequences with equal and different distances.
+// attend() reuses bias tables and rows from one block to the next. The cases are FIRE on both sides
+// of its threshold, and sequences with equal and with different distances.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,8 +18,8 @@ namespace {
 using test::AttendCase;
 using test::Attended;
 
-// Hidden units switch at points spread over (0, 1), two at the same point; some are always active,
-// some never.
+// Most hidden units switch at points spread over (0, 1), two units at a point. Some are always
+// active, one never.
 Fire fire_of(double threshold, std::int64_t heads) {
   Fire fire{.c = -0.3, .threshold = threshold};
   constexpr std::int64_t width = 26;
@@ -36,8 +36,8 @@ Fire fire_of(double threshold, std::int64_t heads) {
   return fire;
 }
 
-// Queries up to the threshold share a table by distance. In the first case they see no key. In the
-// second the threshold and some positions beyond it are equal in float64.
+// Queries up to the threshold share a table by distance. In the first case these queries see no
+// key. In the second case the threshold and some positions beyond it are equal in float64.
 TEST(AttendBias, SharesTablesOfFireOnlyUpToItsThreshold) {
   const std::int64_t far = (std::int64_t{1} << 54) - 8;
   struct Case {
@@ -84,8 +84,7 @@ TEST(AttendBias, FireDividesByTheQuerysPositionBeyondItsThreshold) {
   }
 }
 
-// One call for all sequences gives the bits of one call for each: no table is left over from the
-// previous sequence.
+// One call for all sequences has the bits of one call for each sequence.
 TEST(AttendBias, KeepsNothingOfThePreviousSequence) {
   const std::vector<AttentionSequence> sequences = {
       {0, 0, 9, 0, 200, 191, 0},     {0, 9, 9, 90, 110, 101, 0}, {0, 18, 9, 0, 300, 291, 0},
@@ -94,7 +93,7 @@ TEST(AttendBias, KeepsNothingOfThePreviousSequence) {
   std::vector<test::EncodingSample> encodings = test::attend_encodings(shape);
   encodings.push_back({"fire beyond its threshold", {.bias = fire_of(150, 4)}});
   for (const test::EncodingSample& encoding : encodings) {
-    if (!encoding.encoding.bias || encoding.encoding.rotary) continue;  // keys turn in one sequence
+    if (!encoding.encoding.bias || encoding.encoding.rotary) continue;  // shared keys do not rotate
     SCOPED_TRACE(encoding.name);
     AttendCase made_of{.shape = shape,
                        .encoding = encoding.encoding,
@@ -118,14 +117,14 @@ TEST(AttendBias, KeepsNothingOfThePreviousSequence) {
   }
 }
 
-// Biases are computed in blocks of distances, near and far, on both sides of the query. They are
-// correct, and bit-identical to a call for the later queries, whose blocks start elsewhere.
+// attend() computes biases in blocks of distances, on both sides of the query. Results are within
+// the bound, and bit-identical to a call for the later queries, whose blocks start elsewhere.
 TEST(AttendBias, ComputesEachDistanceIndependentlyAtAnyRange) {
   const std::vector<double> p = {0.5, 2.0};
   const std::vector<double> a = {1.5, 1e-9};
   struct Case {
     RelativeBias bias;
-    std::int64_t farthest;  // the reference's own frequencies are right up to here
+    std::int64_t farthest;  // where the reference stays accurate
   };
   constexpr std::int64_t far = (std::int64_t{1} << 60) - 40;
   const Case cases[] = {{KerpleLog{.p = p, .a = a}, far},

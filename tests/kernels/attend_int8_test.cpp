@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// attend() over 8-bit keys and values, compared with the reference on the dequantized numbers,
-// within the published bound, and with attend() over their nearest float32.
+// Compares attend() over 8-bit keys and values with the reference on the dequantized numbers,
+// within the published bound. Also with attend() over the nearest float32 numbers.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -60,8 +60,8 @@ AttendCase case_of(const test::AttentionShape& shape, std::uint64_t seed,
           .seed = seed};
 }
 
-// Sizes near those of vectors, panels, tiles and splits; no key and one key; grouped heads; heads
-// read in place and heads copied first.
+// Sizes near those of vectors, panels, tiles and splits. Also 0 and 1 keys, grouped heads, and
+// heads that are read in place or copied first.
 TEST(AttendInt8, IsWithinTheBoundForAnySizes) {
   // Batch, queries, keys, heads, heads of k, features, features of v.
   const test::AttentionShape all[] = {
@@ -114,7 +114,7 @@ TEST(AttendInt8, IsWithinTheBoundWithPairMasksAndWeights) {
   }
 }
 
-// Kernels that pack keys pack exactly the float32 numbers, rotated or not.
+// Packed keys are exactly the dequantized float32 numbers, rotated or not.
 TEST(AttendInt8, HasTheBitsOfFloat32IfKeysArePacked) {
   for (const test::EncodingSample& encoding : test::attend_encodings(small)) {
     SCOPED_TRACE(encoding.name);
@@ -221,7 +221,7 @@ TEST(AttendInt8, SpreadsANaNScaleOnlyToItsHead) {
   }
 }
 
-// Over splits of the keys, with an executor, in caller's memory of exactly the required size.
+// Keys are split. The second run has an executor, and memory of exactly the required size.
 TEST(AttendInt8, GivesTheSameBitsForAnyExecutorAndMemory) {
   for (const std::int64_t queries : {1, 40}) {
     Attended call(case_of({1, queries, 4200, 4, 2, 16, 16}, 1200, Lying::scales_behind_heads));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention kernels against plain loops in double: every shape of limits and bias, dtype, odd size
-// and both paths through the keys. Bits do not depend on how rows and keys are split. Keys beyond a
-// row's limits are NaN; guards surround all written memory.
+// Compares attention kernels with plain loops in double: every kind of limits and bias, every
+// dtype, odd sizes, and packed and streamed keys. Bits do not depend on how rows and keys are
+// split. Keys beyond a row's limits are NaN; guards surround all written memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ struct State {
             .sums_of_weights = weights.data() + row * sums_of_weights_size(places),
             .places = places};
   }
-  // Distances beyond the places count for the outermost places.
+  // A place is a distance. Weights in the margin count for the first or the last place.
   [[nodiscard]] double weight_at(std::int64_t row, std::int64_t place) const {
     double weight = 0;
     for (std::int64_t i = 0; i < sums_of_weights_size(places); ++i) {
@@ -171,7 +171,7 @@ State streamed(const Problem& problem, const Cut& cut) {
   return state;
 }
 
-// One row in double, with the allowed float32 error. Kernels take scores and biases in base 2.
+// One row in double, with the allowed float32 error. A kernel's scores are in units of ln 2.
 struct Expected {
   Expected(const Problem& problem, std::size_t row)
       : exact({.head_dim = problem.size.head_dim}, problem.size.features) {
@@ -199,14 +199,14 @@ struct Expected {
       exact.add({.key = j, .score = score * std::numbers::ln2}, problem.v.values[key]);
     }
     exact.close();
-    // Roundings: a chain of head_dim, the scale and the subtraction of the maximum. Rotations add 3
-    // u of the pair's norm each, in at most head_dim products.
+    // A score has a chain of head_dim roundings, then those of the scale and of subtracting the
+    // maximum. Rotating q and k adds 3 u of a pair's norm each, to head_dim products of at most 8.
     error_of_scores *= (static_cast<double>(n.head_dim) + 4) * u;
     if (problem.of_keys.order != PairOrder::none) {
       error_of_scores += 6 * u * static_cast<double>(n.head_dim) * 8;
     }
-    // 2^x and the subtraction before it: 2^-22.9 and |x| 2^x u ln 2 < u. Then a chain of roundings
-    // over all keys and changes of the maximum, for the values and for the divisor.
+    // 2^x has an error of 2^-22.9, and the subtraction before it one of |x| 2^x u ln 2 < u. Values
+    // and divisor then each have a chain of roundings, over all keys and changes of the maximum.
     const auto keys = static_cast<double>(end - begin);
     const double tiles = static_cast<double>(n.keys) / keys_of_tile + 2;
     relative =
@@ -316,7 +316,7 @@ TEST(AttendKernels, AccumulateAgreesWithPlainLoops) {
   });
 }
 
-// Leftover numbers would enter products, and subnormal ones would slow them down.
+// Numbers left in padding rows would enter products, and subnormal numbers would slow them down.
 TEST(AttendKernels, ThePaddingRowsAreZeros) {
   const auto left = [](std::int64_t rows) {
     Queries of(Problem({DType::f32, rows, 1, 5, 5, {}}, Limits::none, BiasKind::none, 3), 0, rows);
@@ -337,7 +337,7 @@ TEST(AttendKernels, StreamAgreesWithPlainLoops) {
   });
 }
 
-TEST(AttendKernels, PartsOverDifferentKeysMergeIntoTheWhole) {
+TEST(AttendKernels, MergeStatesOverDifferentKeys) {
   Random random(8);
   for (const std::int64_t features : {1, 16, 80}) {
     const Sizes n{.dtype = DType::f32,

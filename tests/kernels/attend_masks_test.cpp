@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softcap and pair masks of attend() against the reference: every broadcast, dtype, layout and
-// encoding. Also the inputs that do not affect bits.
+// Compares softcap and pair masks of attend() with the reference: every broadcast, dtype, layout
+// and encoding. Also inputs that must not change bits.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -65,7 +65,7 @@ TEST(AttendSoftcap, IsWithinTheBoundForEveryEncodingAndMask) {
 
 // With one key the log-sum-exp is the score, so this checks cap tanh(score / cap) alone, far below
 // and far above the cap.
-TEST(AttendSoftcap, FollowsTheFormulaForEverySize) {
+TEST(AttendSoftcap, FollowsTheFormulaForAnyScore) {
   const test::AttentionShape shape{1, 16, 1, 64, 1, 1, 1};
   for (const double cap : {0x1p-64, 0x1p40, 1.0, 50.0, 1e-5}) {
     Attended call(
@@ -81,7 +81,7 @@ TEST(AttendSoftcap, FollowsTheFormulaForEverySize) {
   }
 }
 
-// A cap far above every score: the result must stay within the bound of a call without a cap.
+// With a cap far above every score, the result is within 1e-5 of a call without a cap.
 TEST(AttendSoftcap, ChangesNothingFarAboveTheScores) {
   AttendCase made_of{.shape = small, .scale = scale_for(12), .seed = 3150};
   Attended plain(made_of);
@@ -139,7 +139,7 @@ TEST(AttendMasks, CombineWithPositionMasksAndEveryEncoding) {
   }
 }
 
-// Holes within and across vectors, panels, words, tiles and splits; full and partial row groups.
+// Hides keys within and across vectors, panels, words, tiles and splits.
 TEST(AttendMasks, AreWithinTheBoundForHolesInManyTiles) {
   struct Sizes {
     std::int64_t queries, keys, heads, key_heads;
@@ -167,7 +167,7 @@ TEST(AttendMasks, AreWithinTheBoundForHolesInManyTiles) {
                            .seed = seed += 10};
         if (hidden == 90) made_of.encoding.bias = Alibi{.heads = heads};
         Attended call(made_of);
-        for (std::int64_t key = 0; key + 40 < keys; ++key) {  // long hidden and visible runs
+        for (std::int64_t key = 0; key + 40 < keys; ++key) {  // long runs, hidden and visible
           if (key % 128 < 70 || queries == 1) continue;
           for (std::int64_t query = 0; query < queries; query += 2)
             call.set_boolean({.batch = 0, .token = query, .head = 0}, key, 0);
@@ -184,8 +184,8 @@ std::vector<std::uint64_t> bits_of(AttendCase made_of) {
   return call.bits();
 }
 
-// A mask that hides nothing changes no bit, and it does not matter whether -Inf, false or positions
-// hide a key.
+// A mask that hides nothing changes no bit. Hiding a key by -Inf, by false or by its position gives
+// the same bits.
 TEST(AttendMasks, GiveTheSameBitsForEquivalentMasks) {
   for (const std::int64_t queries : {1, 3, 9, 40}) {
     const test::AttentionShape shape = with_queries(queries, 300);
@@ -212,7 +212,7 @@ TEST(AttendMasks, GiveTheSameBitsForEquivalentMasks) {
   }
 }
 
-// NaN and infinities in the holes, which another query of the same head sees.
+// Hidden keys and values are NaN or Inf. Query 1 sees most of them; the other queries see none.
 TEST(AttendMasks, ShieldAQueryFromHiddenKeys) {
   for (const std::int64_t queries : {1, 2, 9, 26}) {
     const test::AttentionShape shape = with_queries(queries, 300);
@@ -252,7 +252,7 @@ TEST(AttendMasks, ShieldAQueryFromHiddenKeys) {
   }
 }
 
-// The vectors of distances whose keys are all hidden are NaN.
+// The vector of a distance whose keys are all hidden is NaN.
 TEST(AttendMasks, ShieldAQueryFromVectorsOfHiddenDistances) {
   for (const std::int64_t queries : {1, 9}) {
     const test::AttentionShape shape = with_queries(queries);
@@ -273,8 +273,7 @@ TEST(AttendMasks, ShieldAQueryFromVectorsOfHiddenDistances) {
   }
 }
 
-// A query whose keys are all hidden gets what a query of no sequence gets, whether positions or the
-// mask hide its keys.
+// If a mask hides all keys of a query, its output is 0 and its log-sum-exp is -Inf.
 TEST(AttendMasks, GiveZerosToAQueryWithoutKeys) {
   for (const std::int64_t queries : {1, 9}) {
     const test::AttentionShape shape = with_queries(queries);
@@ -299,8 +298,8 @@ TEST(AttendMasks, GiveZerosToAQueryWithoutKeys) {
   }
 }
 
-// Models of Transformers mask with the lowest finite number: it hides a key like -Inf, unless it is
-// the score of every key.
+// Models of Transformers mask with the lowest finite number. It hides a key as -Inf does, unless it
+// is added to every key of a query.
 TEST(AttendMasks, TheLowestFiniteNumberHidesAKey) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     const double lowest = dtype == DType::f32    ? -0x1.fffffep127

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shaw's vectors in attend(), and the weights it returns, against the reference. attend_test.cpp
-// covers every mask and dtype with the other encodings.
+// Compares Shaw's vectors in attend(), and the weights that it returns, with the reference.
+// attend_test.cpp covers every mask and dtype with the other encodings.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ using test::small;
 constexpr AttentionMask causal{.order = AttentionOrder::causal};
 constexpr AttentionMask bidirectional{.order = AttentionOrder::bidirectional};
 
-// Both tables for this window, with repeating numbers.
+// Tables of keys and values for this window, with repeating numbers.
 reference::AttentionEncoding shaw(const ShawWindow& window, const test::AttentionShape& shape) {
   const auto vectors = [&](std::int64_t features, double factor) {
     reference::ShawVectors of{window, {}};
@@ -36,8 +36,8 @@ reference::AttentionEncoding shaw(const ShawWindow& window, const test::Attentio
           .shaw_values = vectors(shape.value_features, -1)};
 }
 
-// Empty, one-sided, small and large windows; sequences of 0 and 1 tokens; few queries, and many in
-// several blocks.
+// Windows are empty, one-sided, small and large. Sequences have 0, 1 and more tokens; many queries
+// span several blocks.
 TEST(AttendShaw, IsWithinTheBoundForAnyWindow) {
   struct Sizes {
     std::int64_t queries, keys, heads, key_heads;
@@ -88,7 +88,7 @@ TEST(AttendShaw, IsWithinTheBoundForAnyDTypeAndLayout) {
   }
 }
 
-// NaN in vectors of unseen distances: outside the window except sinks, and after the query.
+// Vectors of unseen distances are NaN: after the query, or outside the window except at sinks.
 TEST(AttendShaw, NeverReadsShawVectorsOfUnseenDistances) {
   struct Unseen {
     std::int64_t queries;
@@ -153,7 +153,7 @@ TEST(AttendWeights, AreWithinTheBoundForLongRowsInAnyLayout) {
   call.ask_for_weights();
   test::require(call.run());
   ASSERT_TRUE(call.is_right());
-  // Reversed keys with gaps; queries within heads.
+  // Asks for weights with reversed keys, gaps between keys, and heads within queries.
   const ScoresExtents n = call.options().weights->extents;
   std::vector<float> numbers(static_cast<std::size_t>(n.batch * n.heads * n.queries * n.keys * 2),
                              -5.0F);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// attend() against the reference for every encoding, mask, dtype and layout, within the published
-// bound. Also the inputs that do not affect bits.
+// Compares attend() with the reference for every encoding, mask, dtype and layout, within the
+// published bound. Also inputs that must not change bits.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -42,7 +42,7 @@ TEST(Attend, IsWithinTheBoundForEveryEncodingAndMask) {
   }
 }
 
-// One dtype for q, k and v with each dtype for out, then all different.
+// First q, k and v share a dtype and out has another. Then q and k differ as well.
 TEST(Attend, IsWithinTheBoundForAnyDTypes) {
   const DType dtypes[] = {DType::f32, DType::bf16, DType::f16};
   std::uint64_t seed = 200;
@@ -121,8 +121,8 @@ TEST(Attend, IsWithinTheBoundForAnySizes) {
   }
 }
 
-// Biases and rotations over several tiles and blocks: tables by distance and by row, T5 where it is
-// constant, sinks and window in different tiles.
+// Covers bias tables by distance and by row, T5 at distances where it is constant, and sinks and
+// window in different tiles.
 TEST(Attend, IsWithinTheBoundOverManyTiles) {
   const test::AttentionShape shape{1, 9, 300, 2, 1, 4, 3};
   for (const test::EncodingSample& encoding : test::attend_encodings(shape)) {
@@ -145,7 +145,7 @@ TEST(Attend, IsWithinTheBoundOverManyTiles) {
                         .seed = 510}));
 }
 
-// Hidden keys and values are NaN and infinities, as is one query: no other query's bits change.
+// Hidden keys and values are NaN or Inf. Then one query becomes NaN: no other query's bits change.
 TEST(Attend, NeverReadsKeysThatAQueryDoesNotSee) {
   for (const std::int64_t queries : {2, 9}) {
     test::AttentionShape shape = small;
@@ -180,8 +180,8 @@ TEST(Attend, NeverReadsKeysThatAQueryDoesNotSee) {
   }
 }
 
-// Products and sums keep a NaN's low bits; these must not reach an exponent.
-TEST(Attend, KeepsNaNForEveryNaNPayload) {
+// Products and sums keep a NaN's payload. 2^x must not turn it into the exponent of a number.
+TEST(Attend, KeepsNaNWithAnyPayload) {
   for (const std::int64_t queries : {2, 9}) {
     test::AttentionShape shape = small;
     shape.queries = queries;
@@ -294,7 +294,7 @@ TEST(Attend, GivesTheBitsOfContiguousKeysForPages) {
 
 struct Order {
   std::int64_t concurrency;
-  std::int64_t step;  // of the order in which tasks run; coprime to concurrency
+  std::int64_t step;  // from one task to the next; coprime to concurrency
 };
 
 Executor executor_of(const Order& order) {
@@ -307,7 +307,6 @@ Executor executor_of(const Order& order) {
           .concurrency = order.concurrency};
 }
 
-// Executors, the caller's memory and other rows' values change no bit.
 TEST(Attend, GivesTheSameBitsForAnyExecutorAndMemory) {
   const Order orders[] = {{1, 1}, {2, 1}, {3, 2}, {7, 5}, {1000, 1}};
   for (const test::EncodingSample& encoding : test::attend_encodings(small)) {

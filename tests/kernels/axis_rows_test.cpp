@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Positions on several axes. Each pair's row is within the bound for its coordinate and has the
-// same bits as on one axis; then tensors are shifted by such positions.
+// Rows for positions on several axes. The cos and sin of each pair are within the bound, and have
+// the bits of rows on the pair's axis alone. Also shifts between such positions.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ RotarySpec spec_of(std::int64_t head_dim, Axes axes, Pairing pairing = Pairing::
   return {.head_dim = head_dim, .base = 10000.0, .pairing = pairing, .axes = std::move(axes)};
 }
 
-// Vectors whose lanes share one axis or mix several, and a partial vector.
+// SIMD vectors of these specs have lanes of one axis or of several axes, or are partial.
 std::vector<RotarySpec> several_layouts() {
   using enum AxisArrangement;
   using enum AxisExponents;
@@ -62,7 +62,7 @@ Frequencies dense_frequencies(std::int64_t axes, std::int64_t pairs) {
   return test::value_of(make_frequencies(window, inv_freq, 1.25, {.count = axes}));
 }
 
-// [axes][batch][tokens]: a row-by-row grid, distant positions and jumps.
+// [axes][batch][tokens]: a grid row by row, with distant and negated positions in between.
 std::vector<std::int64_t> integers(std::int64_t axes, std::int64_t tokens) {
   test::Random random(29);
   std::vector<std::int64_t> all;
@@ -80,7 +80,7 @@ std::vector<std::int64_t> integers(std::int64_t axes, std::int64_t tokens) {
   return all;
 }
 
-// Tokens with integers on all axes, on none, or (most) on some.
+// Tokens with integer coordinates on all axes, on no axis, or (most tokens) on some.
 std::vector<double> fractions(std::int64_t axes, std::int64_t tokens) {
   std::vector<double> all;
   for (const std::int64_t each : integers(axes, tokens))
@@ -116,7 +116,7 @@ TEST(AxisRows, StayWithinTheBoundForDenseAxes) {
   }
 }
 
-// Pair i of a row, cos and sin.
+// cos and sin of pair i.
 template <class Real>
 std::pair<Real, Real> pair_at(const Rotations& rotations, std::int64_t t, std::size_t i) {
   return {rotations.cos<Real>(0, t)[i], rotations.sin<Real>(0, t)[i]};
@@ -218,7 +218,7 @@ TEST(AxisRows, HaveTransformersBitsAtEachCoordinate) {
   }
 }
 
-// The exact row of a shift: the new angle minus the old one.
+// cos and sin of a pair's exact shift: the new angle minus the old one.
 reference::CosSin exact_shift(const Frequencies& frequencies, std::size_t pair,
                               const std::vector<double>& from, const std::vector<double>& to) {
   const std::int64_t pairs = frequencies.window.pairs();
@@ -260,7 +260,7 @@ void expect_shift(const Frequencies& frequencies, const std::vector<double>& fro
   }
 }
 
-TEST(AxisRows, ShiftTensorsByAVector) {
+TEST(AxisRows, ShiftsByVectorsAreWithinTheBound) {
   auto all = several_frequencies();
   all.push_back(dense_frequencies(3, 23));
   for (const Frequencies& frequencies : all) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heads split into several blocks that rotate in halves: everything that rotate() does with them.
+// Heads that are split into blocks, each rotated in halves: rotate(), append() and attention.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotations from existing cos and sin, in every layout of the engines: they keep the table's
-// values, and rotate() uses them like its own rows.
+// Rotations made from cos and sin tables, in every layout of the engines. They keep the table's
+// values, and rotate() gives the bits that it gives with computed rows.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -51,9 +51,9 @@ void expect_rotates_alike(const Rotations& a, const Rotations& b) {
   EXPECT_EQ(by_a.all_bits(), by_b.all_bits());
 }
 
-// Transformers' cat(freqs, freqs) has each token's values twice, GPT-J's repeat_interleave each
-// value twice. vLLM's cache has cos before sin; the tokens start inside it.
-TEST(CosSinRows, HaveTheBitsOfTheTablesOfEngines) {
+// Transformers' cat(freqs, freqs) repeats a token's row; GPT-J's repeat_interleave repeats each
+// value. A row of vLLM's cache has cos before sin, and the tokens start inside the cache.
+TEST(CosSinRows, KeepTheBitsOfEngineTables) {
   constexpr std::int64_t before = 3;
   for (const Pairing pairing : test::order_keeping_pairings) {
     const Rotations own = own_rows(pairing);
@@ -82,8 +82,8 @@ TEST(CosSinRows, HaveTheBitsOfTheTablesOfEngines) {
   }
 }
 
-// Float32 rows of another engine at a large position: the angle, and so the rotated pair, is off by
-// half an ulp of p * inv_freq and as much from inv_freq.
+// Another engine's float32 angles at a large position p. Rounding p * inv_freq moves an angle, and
+// so the rotated pair, by half an ulp. Rounding inv_freq moves it by as much.
 TEST(CosSinRows, RotateByTheFloat32AnglesTheyHold) {
   const HeadWindow window{
       .head_dim = 128, .rotary_dim = 128, .first_feature = 0, .pairing = Pairing::half};
@@ -117,7 +117,7 @@ TEST(CosSinRows, RotateByTheFloat32AnglesTheyHold) {
                          frequencies.inv_freq[static_cast<std::size_t>(pair)];
     const double pair_norm = std::hypot(src.at(at, pair), src.at(at, pair + 64));
     const double difference = std::abs(by_theirs.at(at, feature) - by_own.at(at, feature));
-    // Two roundings of the angle, and the roundings of rows and products on both sides.
+    // Two roundings of the angle, and the roundings of rows and products of both results.
     EXPECT_LE(difference, (2 * 0x1p-24 * angle + 0x1p-21) * pair_norm) << pair;
     farthest = std::max(farthest, difference / pair_norm);
   });
@@ -133,7 +133,7 @@ CosSinView view_of(const std::vector<Element>& cos, const std::vector<Element>& 
           .token_stride = pairs};
 }
 
-// Narrows rows by the test's own conversion, then widens them through the library.
+// This test narrows rows, and the library widens them.
 TEST(CosSinRows, WidenExactly) {
   const Rotations own = own_rows(Pairing::half);
   std::vector<float> cos;
@@ -164,7 +164,7 @@ TEST(CosSinRows, WidenExactly) {
   }
 }
 
-// Every finite binary16 number: small ones as sin beside a cos of 1, others alone in a row.
+// Every finite binary16 number as sin. cos is 1 beside small numbers and 0 beside others.
 TEST(CosSinRows, WidenEveryBinary16) {
   const HeadWindow window{
       .head_dim = 2, .rotary_dim = 2, .first_feature = 0, .pairing = Pairing::half};
@@ -190,7 +190,7 @@ TEST(CosSinRows, WidenEveryBinary16) {
   }
 }
 
-// Rounds double to float32 once, ties to even; the sign of zero and subnormals stay.
+// Doubles become float32 by one rounding, ties to even. Signed zeros and subnormals are kept.
 TEST(CosSinRows, RoundOnceToNearestEven) {
   const HeadWindow window{
       .head_dim = 8, .rotary_dim = 8, .first_feature = 0, .pairing = Pairing::half};
@@ -211,7 +211,7 @@ TEST(CosSinRows, RoundOnceToNearestEven) {
   }
 }
 
-// [2 batch rows][5 tokens], all axes reversed; and one row for all.
+// [2 batch rows][5 tokens][pairs], with every axis reversed and with gaps.
 TEST(CosSinRows, ReadAnyStrides) {
   constexpr std::int64_t token_stride = 2 * pairs + 1;
   constexpr std::int64_t batch_stride = tokens * token_stride + 4;
@@ -253,9 +253,7 @@ TEST(CosSinRows, ReadAnyStrides) {
   }
 }
 
-// Rotations made from a caller's cos and sin have the same padding as rotations that the library
-// computes.
-TEST(CosSinRows, HaveThePaddingOfOwnRows) {
+TEST(CosSinRows, HaveThePaddingOfComputedRows) {
   const Rotations own = own_rows(Pairing::half);
   ASSERT_GT(own.lane_stride(), pairs);
   const Rotations read = from(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Few queries over many keys: splits of the keys, and steps against a KV cache.
+// Attention of few queries to many keys: splits of the keys, and decode steps on a KV cache.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -42,7 +42,7 @@ AttendCase long_case(std::int64_t queries, std::int64_t keys) {
           .seed = static_cast<std::uint64_t>(keys + queries)};
 }
 
-// Numbers of keys near the split points, and no key in the middle.
+// Numbers of keys near the split points. Some masks hide keys in the middle, or the last keys.
 TEST(Decode, IsWithinTheBoundAcrossSplits) {
   const AttentionMask ends_before{.order = AttentionOrder::bidirectional, .right = -2040};
   const AttentionMask few{.order = AttentionOrder::causal, .left = 100, .sinks = 5};
@@ -83,8 +83,8 @@ TEST(Decode, IsWithinTheBoundAcrossSplitsOfEachBatchRow) {
   EXPECT_TRUE(is_right(call));
 }
 
-// Windows that end within and beyond a split; streamed rows, of one and several kv heads; packed
-// rows, since keys and values differ in dtype; and weights, which prevent splits.
+// Shaw's windows end within or beyond a split. Rows are streamed, for one and for two kv heads, or
+// packed, because keys and values differ in dtype. Asking for weights prevents splits.
 TEST(Decode, ReadsShawVectorsAcrossSplits) {
   const AttentionMask few{.order = AttentionOrder::causal, .left = 2060, .sinks = 5};
   const AttentionMask ends_before{.order = AttentionOrder::bidirectional, .right = -2040};
@@ -126,7 +126,7 @@ TEST(Decode, EqualsTheLastRowOfPrefillWithShawVectors) {
   EXPECT_LE(difference(step.out, 0, prefill.out, 2099), 2 * bound_of(prefill, 0));
 }
 
-// Keys are split for 16 queries, but not for 17. 16 rows stream; 24 are packed.
+// Keys are split for up to 16 queries. 16 rows of a kv head are streamed, 24 are packed.
 TEST(Decode, IsWithinTheBoundForFewQueries) {
   for (const std::int64_t queries : {2, 8, 12, 17}) {
     SCOPED_TRACE(queries);
@@ -138,8 +138,8 @@ TEST(Decode, IsWithinTheBoundForFewQueries) {
   }
 }
 
-// A kv head's rows are computed four, two and one at a time, features in blocks, for every dtype;
-// 300 keys end within a tile.
+// The rows of a kv head are computed four, two and one at a time, and features in blocks. 300 keys
+// end within a tile.
 TEST(Decode, IsWithinTheBoundForAnyGroupOfHeads) {
   constexpr DType dtypes[] = {DType::f32, DType::bf16, DType::f16};
   for (std::int64_t group = 1; group <= 9; ++group) {
@@ -292,8 +292,8 @@ TEST(Decode, StepByStepEqualsPrefill) {
   }
 }
 
-// Four sinks and the last twelve tokens, at cache positions 0 to 15 instead of their text
-// positions. Keys stay unrotated; a block table with one-slot pages selects them.
+// The query sees four sinks and the last twelve tokens, at cache positions 0 to 15 instead of their
+// text positions. The cache holds unrotated keys; a block table of one-slot pages selects them.
 TEST(Decode, AttendsToSinksAndAWindowAtCachePositions) {
   Attended text(stream_case());
   constexpr std::int64_t kept = 16;

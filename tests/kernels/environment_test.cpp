@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// With an unknown ROTARY_INSTRUCTION_SET every operation refuses and writes nothing; choosing a
-// real set afterwards works. A single test, because the first use decides.
+// With an unknown ROTARY_INSTRUCTION_SET every operation is an error. A program can then choose a
+// known set. This is a single test, because a process reads the variable at first use.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -62,7 +62,7 @@ TEST(InstructionSets, AnUnknownNameIsRefusedAndChangesNothing) {
   }
 }
 
-// Tells by the bits whether multiply-add was fused, which skips the last product's rounding.
+// Whether the bits are those of a fused multiply-add, which leaves a product unrounded.
 bool result_is_fused(const Tensor& src, const Tensor& dst, const Rotations& rotations) {
   int fused_only = 0;
   int rounded_only = 0;

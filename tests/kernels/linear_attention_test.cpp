@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// linear_attend against the reference, which uses no running sums, chunks or reduced exponents:
-// every dtype, mask, feature map and grouping of heads; sizes near a chunk; packed documents;
-// decode steps; extreme features.
+// Compares linear_attend with the reference, which uses no running sums, chunks or reduced
+// exponents. Covers every dtype, mask, feature map and grouping of heads, sizes near a chunk,
+// packed documents, decode steps and extreme features.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -92,7 +92,7 @@ TEST(LinearAttention, IsWithinTheBoundOfTheReference) {
   }
 }
 
-// One token's state holds its features: e^x and x + 1 in each dtype, down to 0.
+// After one token, the state's keys are the features of the token's key: x + 1 above 0, else e^x.
 TEST(LinearAttention, FeaturesAreWithinTheirBound) {
   constexpr std::int64_t features = 20'000;
   for (const DType dtype : test::all_dtypes) {
@@ -118,7 +118,7 @@ TEST(LinearAttention, FeaturesAreWithinTheirBound) {
   }
 }
 
-// Sizes near lanes, blocks of queries and chunks.
+// Sizes near those of vectors, blocks of queries and chunks.
 TEST(LinearAttention, IsWithinTheBoundForEverySize) {
   for (const LinearMask mask : masks) {
     for (const std::int64_t tokens : {0, 1, 2, 15, 16, 17, 33, 63, 64, 65, 129, 200}) {
@@ -157,7 +157,7 @@ TEST(LinearAttention, IsWithinTheBoundForAnyNumberOfKeys) {
   }
 }
 
-// Padding anywhere, documents of all lengths, and a document number that returns.
+// Padding anywhere, short and long documents, and a document number that is used twice.
 TEST(LinearAttention, KeepsPackedDocumentsApartAndPaddingOut) {
   std::vector<std::int32_t> segments;
   const auto append = [&](std::int64_t count, std::int32_t number) {
@@ -196,8 +196,8 @@ Tensor part_of(const Tensor& whole, std::int64_t begin, std::int64_t count) {
   return part;
 }
 
-// A prefill followed by parts of any length gives the result of one call.
-TEST(LinearAttention, PartsFromAStateEqualOneCall) {
+// A prefill and steps of any length give, within the bound, the result of one call.
+TEST(LinearAttention, ContinuingFromAStateEqualsOneCall) {
   for (const DType dtype : test::all_dtypes) {
     for (const FeatureMap& map : all_maps()) {
       LinearCase of{.map = map, .first_position = 9000};
@@ -237,7 +237,7 @@ TEST(LinearAttention, PartsFromAStateEqualOneCall) {
   }
 }
 
-// The last document may continue from the state.
+// A later call may continue the last document from this state.
 TEST(LinearAttention, LeavesTheStateOfTheLastDocument) {
   for (const LinearMask mask : masks) {
     const LinearCase of{.map = EluPlusOne{}, .mask = mask, .segments = {1, 1, 2, 2, 2, -1}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Caches with keys from another context length, and merging attention over parts of the keys.
+// Caches with keys of another context length, and merging attention over parts of the keys.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -123,7 +123,7 @@ TEST_F(GrownContext, IsRightWithUnrotatedKeys) {
   refused(attend_to(exact.k), {"k_rotations", "q_rotations, 40 to 40", "60 to 60"});
 }
 
-// Compares attention over 30 keys with the merge of its first and last keys.
+// Merges attention over the first and over the last of 30 keys. Compares it with one call.
 TEST(MergeAttention, EqualsAttentionOverBothParts) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     for (const std::int64_t cut : {0, 1, 17, 30}) {
@@ -151,7 +151,7 @@ TEST(MergeAttention, EqualsAttentionOverBothParts) {
       ASSERT_TRUE(merge_attention({first.out.view(), *first.options().log_sum_exp},
                                   {second.out.view(), *second.options().log_sum_exp}));
       const double unit = dtype == DType::f32 ? 0 : dtype == DType::bf16 ? 0x1p-7 : 0x1p-10;
-      const double largest = 4;  // of any value
+      const double largest = 4;  // magnitude in v
       for (std::int64_t t = 0; t < 5; ++t)
         EXPECT_LE(difference(first.out, t, whole.out, t), 3 * bound_of(whole, 0) + unit * largest);
       for (std::size_t i = 1; i + 1 < whole.log_sum_exp.size(); ++i)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention under position maps against each map's definition, pair by pair.
+// Compares attention under position maps with each map's definition, for every query and key.
 #include "rotary/position_maps.hpp"
 
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ TEST(PositionMaps, AttentionFollowsTheirDefinition) {
   }
 }
 
-// Compares the last rows of one call with decode steps.
+// A step takes the last queries of one call, and all its keys. Every result is within the bound.
 TEST(PositionMaps, DecodeStepsAgreeWithOneCall) {
   for (const PositionMap& map : maps()) {
     Attended whole(case_of(map, 61, 61));
@@ -90,7 +90,7 @@ TEST(PositionMaps, EmptyAndSingleTokenCallsAreWithinTheBound) {
   }
 }
 
-// Maps that keep every distance, over several blocks, also with dual chunk attention's strides.
+// These maps keep every distance up to 1100 tokens, which span several blocks and strides.
 TEST(PositionMaps, EqualRotaryEmbeddingIfTheyKeepDistances) {
   constexpr std::int64_t tokens = 1100;
   AttendCase plain = case_of(ReRope{tokens}, tokens, tokens);
@@ -110,7 +110,7 @@ TEST(PositionMaps, EqualRotaryEmbeddingIfTheyKeepDistances) {
   }
 }
 
-// Documents at distant and negative positions, with separate queries and keys, and without queries.
+// Documents at distant and negative positions, with as many keys as queries, more, fewer or none.
 TEST(PositionMaps, PackedSequencesHaveTheirOwnPositions) {
   for (const PositionMap& map : maps()) {
     AttendCase packed = case_of(map, 47, 71);

@@ -19,7 +19,7 @@ namespace {
 using test::value_of;
 
 constexpr DType table_dtypes[] = {DType::f32, DType::bf16, DType::f16};
-// Near 2^24, the end of float32's exact integers, and far beyond.
+// Includes 2^24 + 1, the first integer that float32 cannot hold, and far larger positions.
 const std::vector<std::int64_t> any_positions = {
     0, 1, -7, 1000, 131071, 16777217, -99999999, 2147483647, 1LL << 40, -(1LL << 62) - 12345};
 const std::vector<std::int32_t> int32_positions = {0,      1,        -7,        1000,
@@ -96,7 +96,7 @@ TEST(RecipeRows, MatchTransformersForDoubleAngles) {
   }
 }
 
-// In f16 the slow pairs' sines are subnormal, below 2^-14, or 0.
+// In f16 the sines of slow pairs are subnormal, below 2^-14.
 TEST(RecipeRows, TablesHoldSubnormalNumbers) {
   const RotarySpec spec = spec_of(Numerics::transformers);
   const Rotations rotations = value_of(make_rotations(value_of(make_frequencies(spec)),
@@ -182,7 +182,7 @@ TEST(RecipeRows, MatchGgmlWithFactors) {
   expect_ggml(spec, {.n_dims = 74, .freq_base = 500000, .freq_factors = factors});
 }
 
-TEST(RecipeRows, PaddingIsNotRotated) {
+TEST(RecipeRows, PaddingHoldsTheFactorAndZeros) {
   RotarySpec spec =
       spec_of(Numerics::transformers,
               YarnScaling{.factor = 4, .original_context_tokens = 8192, .attention_factor = 1.3});

@@ -66,7 +66,7 @@ Tensor expected(const Tensor& src, const Rotations& rotations, Direction directi
   return result;
 }
 
-// Visits both 16-bit types, all pairings, and each rounding mode of this product.
+// Visits both 16-bit types, all pairings, and both modes that round after each operation.
 template <class Visit>
 void for_each_case(Visit visit) {
   for (const DType dtype : {DType::bf16, DType::f16}) {
@@ -128,7 +128,7 @@ std::vector<std::uint64_t> rotated_bits(const Rotations& rotations, const Tensor
   return dst.all_bits();
 }
 
-// table and result round the product once. So does f32, whose rows are equal in all three modes.
+// table and result round a product once. With f32 so does every_step, and all rows are equal.
 TEST(RotateEveryStep, AffectsOnly16BitTypes) {
   const Tensor src = test::random_tensor({.dtype = DType::f32, .extents = extents}, 25);
   const auto bits = [&](Rounding rounding) {
@@ -156,8 +156,6 @@ TEST(RotateEveryStep, TableRoundsTheProductOnce) {
                         .token_stride = 2 * table.lane_stride()};
   EXPECT_EQ(exact, rotated_bits(value_of(make_rotations(table.window(), view)), src));
 }
-
-// rotate_qk takes q and k with different numbers of heads in one call.
 
 constexpr ConsecutivePositions positions{.first = 4095, .tokens = 3};
 constexpr HeadWindow window{

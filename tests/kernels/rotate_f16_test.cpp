@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotation of 16-bit numbers.
+// Rotation of 16-bit numbers. An f16 result is the float32 result rounded once, ties to even. Every
+// f16 input is widened exactly. Neither depends on how the thread treats subnormals.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -17,9 +18,6 @@
 
 namespace rotary {
 namespace {
-
-// An f16 result is the float32 result rounded once to nearest, ties to even, at every boundary.
-// Every f16 input is widened exactly. The thread's treatment of subnormals changes neither.
 
 using test::HeadIndex;
 using test::Tensor;
@@ -106,8 +104,8 @@ Rotations rotations_at(std::int64_t position, std::int64_t tokens, const Frequen
   return test::rotations_of(frequencies, positions_of(std::span(positions)));
 }
 
-// Pairs (x, y) of every x and its neighbour y. At an eighth of a turn x cos - y sin nearly cancels,
-// so any error of widening shows.
+// Pairs (x, y) of every x and its neighbour y. At an eighth of a turn, x cos - y sin nearly
+// cancels, so any error of widening shows.
 TEST(RotateFloat16, EveryInputIsWidenedExactly) {
   constexpr std::int64_t pairs = 256;
   constexpr Extents extents{.tokens = all_patterns / pairs, .heads = 1, .features = 2 * pairs};
@@ -127,8 +125,8 @@ TEST(RotateFloat16, EveryInputIsWidenedExactly) {
   }
 }
 
-// Position 0 with A = 1 keeps every number, except the sign of 0. Each is paired with its negative,
-// so that no Inf or NaN spoils it.
+// Position 0 with A = 1 keeps every number, except the sign of 0. Each number is paired with its
+// negative, so that no Inf or NaN spoils it.
 void expect_every_pattern_unchanged(Pairing pairing) {
   constexpr std::int64_t pairs = 64;
   constexpr Extents extents{.tokens = all_patterns / 2 / pairs, .heads = 1, .features = 2 * pairs};
@@ -184,7 +182,7 @@ void expect_powers_of_two_scaled(const Frequencies& frequencies) {
   }
 }
 
-// Makes the frequencies once: their sines would take nearly all the time.
+// Tests `middle` and the float32 numbers beside it. Makes the frequencies once, to save time.
 void expect_right_around(float middle) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   static std::array frequencies = {
@@ -200,21 +198,21 @@ void expect_right_around(float middle) {
 }
 
 // Every midpoint of two neighbours in every binade, with the float32 numbers beside it. From the
-// last midpoint, of 65504 and 65536, results are Inf.
+// last midpoint on, between 65504 and 65536, results are Inf.
 TEST(RotateFloat16, RoundsToNearestEvenAroundEveryTie) {
   for (int fraction = 0; fraction < 1024; ++fraction) {
     expect_right_around(1 + (static_cast<float>(fraction) + 0.5F) / 1024);
   }
 }
 
-// For subnormals, multiples of 2^-24, A/2^24 is the midpoint.
+// Subnormals are multiples of 2^-24, so A = n + 1/2 gives a midpoint, A 2^-24.
 TEST(RotateFloat16, RoundsToNearestEvenAroundEverySubnormalTie) {
   for (int below = 0; below < 1024; ++below) {
     expect_right_around(static_cast<float>(below) + 0.5F);
   }
 }
 
-TEST(RotateFloat16, RoundsChosenNumbersAsIeee754Says) {
+TEST(RotateFloat16, TheTestsConversionFollowsIeee754) {
   EXPECT_EQ(test::to_binary16(65519.99), 0x7BFF);
   EXPECT_EQ(test::to_binary16(65520), 0x7C00);
   EXPECT_EQ(test::to_binary16(-65536), 0xFC00);
@@ -243,7 +241,7 @@ std::vector<std::uint64_t> scaled_by(double attention_factor, Pairing pairing,
 }
 
 // x = 1 + m 2^-7 with m odd and below 43 gives 1.5 x = 1.5 + (1.5 m) 2^-7, the midpoint of two
-// neighbours. The even one is sometimes above, sometimes below.
+// neighbours. The even neighbour is sometimes above, sometimes below.
 TEST(RotateBfloat16, TiesGoToEven) {
   std::vector<std::uint16_t> features;
   std::vector<std::uint64_t> expected;
@@ -259,8 +257,8 @@ TEST(RotateBfloat16, TiesGoToEven) {
   }
 }
 
-// Multiplies every power of two, subnormals included, by 24-bit factors: numbers of bf16, the
-// midpoints to the next number of bf16, and the neighbours of both.
+// Multiplies every power of two, subnormals included, by 24-bit factors. The factors are bf16
+// numbers, midpoints between bf16 numbers, and float32 numbers beside both.
 TEST(RotateBfloat16, RoundsAtEveryExponentOnEachSideOfTheMidpoint) {
   std::vector<std::uint16_t> powers;
   for (std::uint32_t exponent = 0; exponent < 255; ++exponent) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// interleaved_to_half moves every feature. In place it works through a buffer, in blocks of 256
-// pairs for long heads. Results are bit-identical to out of place at all lengths around a block and
-// its multiples, up to the longest head, and for more heads than the buffer holds.
+// In place, interleaved_to_half works through a buffer, in blocks of 256 pairs for long heads. The
+// bits are those of rotation into another tensor: for lengths around multiples of a block, for the
+// longest head, and for more heads than the buffer holds.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -66,7 +66,6 @@ TEST(RotateReorder, HasTheSameBitsInPlaceForTheLongestHead) {
   expect_same_in_place(longest, DType::bf16);
 }
 
-// Bit for bit the interleaved rotation, followed by a permutation.
 TEST(RotateReorder, RotatesLikeInterleavedThenPermutes) {
   constexpr std::int64_t pairs = 37;
   const HeadWindow to_half = window_with(pairs, Pairing::interleaved_to_half);
@@ -91,7 +90,7 @@ TEST(RotateReorder, RotatesLikeInterleavedThenPermutes) {
   }
 }
 
-// At position 0, where the round trip is exact.
+// Rotates at position 0, where the round trip is exact.
 TEST(RotateReorder, InverseRestoresTheOrder) {
   for (const std::int64_t pairs : {19, 300}) {
     const HeadWindow window = window_with(pairs, Pairing::interleaved_to_half);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every even rotary_dim up to more than two unrolled steps of the widest vectors, which gives every
-// tail. At several offsets, for token and head counts around one.
+// Every even rotary_dim up to more than two unrolled steps of the widest vectors, and so every
+// tail. Then NaN, Inf, overflow and unrotated features.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -62,8 +62,6 @@ TEST(RotateWindows, AreWithinTheBoundForEveryRotaryDim) {
   }
 }
 
-// NaN and Inf stay in their pair; unrotated features are copied bit for bit.
-
 using test::HeadIndex;
 
 constexpr Extents one_head{.tokens = 1, .heads = 1, .features = 42};
@@ -87,7 +85,8 @@ std::uint64_t largest_bits(DType dtype) {
   return tensor.bits_at(only, 0) - 1;
 }
 
-// Visits the rotated head with `value` in each feature of one pair.
+// Puts `value` into each rotated feature and visits its pair's results. Other features keep their
+// bits.
 template <class Visit>
 void for_each_poisoned_feature(double value, Visit visit) {
   for (const Pairing pairing : all_pairings) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of cos and sin against MPFR, within their published bounds, at integers over all of int64
-// and at positions between integers. Positions with the same value have rows with the same bits.
+// Compares rows of cos and sin with MPFR, within their published bounds, at integers over all of
+// int64 and at fractional positions. Equal positions have rows with equal bits.
 #include "rotary/rotations.hpp"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ std::vector<std::int64_t> remarkable_integers() {
   return positions;
 }
 
-// Every binade whose doubles have fractions, and its last numbers.
+// Fractions of every magnitude, up to 2^52, from which on doubles are integers.
 std::vector<double> remarkable_fractions() {
   std::vector<double> positions = {0.5,
                                    0.25,
@@ -90,7 +90,7 @@ TEST(Rotations, StayWithinTheBoundAtEveryPosition) {
   }
 }
 
-// Numbers whose step is many turns or a tiny part of one, thirds of a turn, and random numbers.
+// Frequencies of 0, a tiny part of a turn, one turn and many turns per token, and random ones.
 std::vector<double> hostile_frequencies() {
   std::vector<double> inv_freq = {0,
                                   std::numeric_limits<double>::denorm_min(),
@@ -125,7 +125,7 @@ TEST(Rotations, StayWithinTheBoundForHostileFrequencies) {
   }
 }
 
-// Pairs are computed in blocks: none is left out, and padding is not a pair.
+// Pairs are computed in blocks, of which the last may be partial.
 TEST(Rotations, StayWithinTheBoundForAnyNumberOfPairs) {
   for (const std::size_t pairs : {1U, 2U, 15U, 16U, 17U, 63U, 64U, 65U, 80U, 128U, 129U}) {
     expect_rows_within_bound(test::frequencies_of(window_of(pairs, Pairing::interleaved), 1.25),
@@ -133,8 +133,8 @@ TEST(Rotations, StayWithinTheBoundForAnyNumberOfPairs) {
   }
 }
 
-// Long sequences from every alignment. Their positions may share evaluations, which must not change
-// bits.
+// The first positions have several alignments. Consecutive positions may share evaluations, which
+// must not change bits.
 TEST(Rotations, StayWithinTheBoundAtConsecutivePositions) {
   const Frequencies frequencies = test::frequencies_of(window_of(64), 1.25);
   for (const std::int64_t first :
@@ -198,7 +198,7 @@ TEST(Rotations, HaveTheSameBitsForAnyTypeStrideOrNeighbours) {
   }
 }
 
-TEST(Rotations, HaveTheIntegersBitsForDoublesThatAreIntegers) {
+TEST(Rotations, HaveEqualBitsForEqualIntegersAndDoubles) {
   std::vector<double> doubles = {
       0,      -0.0,    1,      -1,         8191,       8192,          8193,     131071,   -0x1p63,
       0x1p62, -0x1p53, 0x1p53, 0x1p53 + 2, 0x1p52 + 1, 0x1p63 - 1024, -12345.0, -12344.0, -12343.0};
@@ -215,8 +215,7 @@ TEST(Rotations, HaveTheIntegersBitsForDoublesThatAreIntegers) {
   }
 }
 
-// Neighbours and strides change no bit of a row.
-TEST(Rotations, HaveTheSameBitsForDoublesBesideAnyNeighbours) {
+TEST(Rotations, HaveRowsThatDependOnTheirPositionAlone) {
   const std::vector<double> positions = {7,    8,   8.5, 9,   10,           11.25, 11.25, 12,
                                          -0.5, 0.5, 1.5, 2.5, 2147483648.5, 3,     4,     5};
   const Frequencies frequencies = test::frequencies_of(window_of(40), 1.25);

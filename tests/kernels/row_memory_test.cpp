@@ -157,7 +157,7 @@ TEST(RowMemory, OwnedRowsAreCopiedAndMoved) {
   Rotations moved = std::move(rows);
   EXPECT_EQ(all_row_bits(moved), bits);
   EXPECT_EQ(rows.tokens(), 0);  // NOLINT(bugprone-use-after-move,hicpp-invalid-access-moved)
-  // A moved-from object can be made again without changing the others.
+  // A moved-from object can be remade without changing the others.
   const ConsecutivePositions other{.first = 9, .tokens = 4};
   test::require(remake_rotations(rows, frequencies, other));  // NOLINT(bugprone-use-after-move)
   EXPECT_EQ(all_row_bits(rows), all_row_bits(test::rotations_of(frequencies, other)));

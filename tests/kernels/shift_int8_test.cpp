@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shifted int8 keys of every head length against the reference in long double, and special heads.
-// The fuzz target shift covers other layouts and frequencies.
+// Compares shifted int8 keys of several head lengths with the reference in long double. Also
+// special heads. The fuzz target shift covers other layouts and frequencies.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ struct WindowSize {
   std::int64_t first_feature;
 };
 
-TEST(ShiftInt8, IsWithinTheBoundForEveryLengthOfHead) {
+TEST(ShiftInt8, IsWithinTheBoundForAnyHeadDim) {
   for (const Pairing pairing : test::order_keeping_pairings) {
     for (const auto& [head_dim, rotary_dim, first] :
          {WindowSize{2, 2, 0}, WindowSize{47, 38, 3}, WindowSize{64, 16, 0},
@@ -69,7 +69,7 @@ TEST(ShiftInt8, IsWithinTheBoundForEveryLengthOfHead) {
   }
 }
 
-// A head of zeros; a scale of 0; scales that are not finite; a shift by 0.
+// Shifts by 0 a head of zeros and heads whose scales are 0, negative or not finite.
 TEST(ShiftInt8, ZeroAndNonFiniteScalesAreKept) {
   const Frequencies frequencies = test::frequencies_of(
       {.head_dim = 34, .rotary_dim = 32, .first_feature = 1, .pairing = Pairing::half});
@@ -98,7 +98,7 @@ TEST(ShiftInt8, ZeroAndNonFiniteScalesAreKept) {
   for (std::size_t i = 1; i < 1 + 6 * 34; ++i) ASSERT_EQ(keys.bytes()[i], before[i]) << i;
 }
 
-// Midpoints round to even: m is 2 * 127, which halves the elements, and no pair turns.
+// The rotated element grows to 2 * 127, so the others are halved. Midpoints round to even.
 TEST(ShiftInt8, RoundsTiesToEven) {
   const Frequencies still = test::value_of(make_frequencies(
       {.head_dim = 8, .rotary_dim = 2, .first_feature = 6, .pairing = Pairing::half}, {0}, 1));

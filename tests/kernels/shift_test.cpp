@@ -24,8 +24,8 @@ HeadWindow window_with(Pairing pairing) {
   return {.head_dim = 46, .rotary_dim = 38, .first_feature = 3, .pairing = pairing};
 }
 
-// A token that moves by another distance gives every token its row, with the bits of the shared
-// one. A batch of 1 fits any batch.
+// If one token moves by another distance, there is a row for every token, with the bits of the
+// shared row. Positions of one batch row serve every batch row.
 TEST(Shift, OneRowHasTheBitsOfARowForEachToken) {
   const Frequencies frequencies = test::frequencies_of(window_with(Pairing::half), 1.5);
   const std::array<std::int64_t, 4> old_places = {10, 11, 12, 13};
@@ -52,7 +52,7 @@ TEST(Shift, OneRowHasTheBitsOfARowForEachToken) {
   }
 }
 
-// 11.75 to -0.25 is a whole distance, though the fractions differ.
+// From 11.75 to -0.25 is an integer distance, though the fractions differ.
 TEST(Shift, OneRowServesMovesAcrossZero) {
   const Frequencies frequencies = test::frequencies_of(window_with(Pairing::half), 1.5);
   const std::array<double, 5> after = {11.75, 12.75, 14.75, 13, 11.875};
@@ -80,7 +80,7 @@ TEST(Shift, OnePositionServesAnyNumberOfTokens) {
   EXPECT_EQ(by.tokens(), std::int64_t{1} << 50);
 }
 
-// A CosSinView that repeats the same row for each token.
+// Rotations that repeat the shared row for each token.
 Rotations with_a_row_for_each(const Rotations& one, std::int64_t tokens) {
   const auto pairs = static_cast<std::size_t>(one.window().pairs());
   std::vector<double> cos;
@@ -101,8 +101,8 @@ Rotations with_a_row_for_each(const Rotations& one, std::int64_t tokens) {
                                        {.rows = one.row_dtype()}));
 }
 
-// A shared row stays in registers over many tokens: another loop, the same bits.
-TEST(Shift, ASharedRowHasTheBitsOfARowForEachToken) {
+// Another loop, which keeps a shared row in registers over many tokens, gives the same bits.
+TEST(Shift, ASharedRowRotatesLikeARowForEachToken) {
   constexpr std::int64_t tokens = 37;
   for (const Pairing pairing : test::order_keeping_pairings) {
     const Frequencies frequencies = test::frequencies_of(window_with(pairing));

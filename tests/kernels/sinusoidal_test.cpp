@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sinusoidal encodings of every length against MPFR, and their rounding. The fuzz target absolute
-// covers fill, add and shift in any dtype and strides, at any position.
+// Compares sinusoidal encodings of many lengths with MPFR, and tests their rounding. The fuzz
+// target absolute covers fill, add and shift in any dtype and strides, at any position.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -72,7 +72,7 @@ TEST(Sinusoidal, FillsEverySpecWithinTheBound) {
   }
 }
 
-// Adds `value` to a row of zeros, long enough for vectors and a tail, and checks the stored bits.
+// Scales ones by `value`, adds an encoding of zeros and checks the stored bits, also in a tail.
 void expect_stored(DType dtype, double value, std::uint64_t bits) {
   static const auto zeros = [] {
     SinusoidalSpec spec = transformer_sinusoidal(19);
@@ -86,8 +86,8 @@ void expect_stored(DType dtype, double value, std::uint64_t bits) {
   ASSERT_EQ(x.all_bits(), std::vector<std::uint64_t>(19, bits)) << to_string(dtype) << value;
 }
 
-// 16-bit numbers, the midpoints to the next, and the midpoints' neighbours; also beyond the
-// largest, where Inf is stored.
+// Stores the midpoints between 16-bit numbers, and the doubles beside them. Beyond the largest
+// number, Inf is stored.
 TEST(Sinusoidal, SixteenBitsAreRoundedToNearestEven) {
   for (const auto& [dtype, infinity] : {std::pair(DType::bf16, 0x7F80U), {DType::f16, 0x7C00U}}) {
     Tensor number(test::tokens_shape(dtype, {.tokens = 1, .features = 2}));
@@ -110,8 +110,7 @@ TEST(Sinusoidal, SixteenBitsAreRoundedToNearestEven) {
   }
 }
 
-// Compares one call with a call for each token and batch row, which takes another kind of
-// positions.
+// Compares one call with a call for each token and batch row, which takes the position as a double.
 TEST(Sinusoidal, BitsDependOnlyOnThePosition) {
   const auto sinusoidal = test::value_of(make_sinusoidal(marian_sinusoidal(258)));
   const std::vector<std::int64_t> each = {100, 101, 102, 100, 7, 101};  // [2, 3]
@@ -149,8 +148,8 @@ TEST(Sinusoidal, ShiftsSubnormalNumbersWithinTheBound) {
   }
 }
 
-// The source documents claim two properties. All numbers lie in [-1, 1], but their mean is not 0,
-// because slow cosines stay near 1 (the last one at 0.9995).
+// Some texts claim that all numbers are in [-1, 1] and that their mean is 0. The mean is not 0,
+// because slow cosines stay near 1 (the last one's mean is 0.9995).
 TEST(Sinusoidal, AllNumbersAreWithinOneAndTheirMeanIsNotZero) {
   const auto sinusoidal = test::value_of(make_sinusoidal(transformer_sinusoidal(512)));
   Tensor table(test::tokens_shape(DType::f64, {.tokens = 512, .features = 512}));
