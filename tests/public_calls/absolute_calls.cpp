@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Absolute encodings, sinusoidal and learned; grids, regions, windows, and the ids of prompts.
+// Calls of absolute encodings, and of positions for grids, regions, windows and prompts.
 #include <array>
 
 #include "public_calls/call.hpp"
@@ -16,8 +16,8 @@ Positions for_all_rows(std::int64_t, std::int64_t tokens) {
   return positions<Number>(1, tokens);
 }
 
-// Positions for each batch row, for all rows, and consecutive ones. The library checks them even if
-// tokens have no features.
+// One list of positions for all batch rows, consecutive positions, and one list for each batch row.
+// The library checks them even if tokens have no features.
 constexpr NamedPositions all_positions[] = {{"int32 for all rows", for_all_rows<std::int32_t>},
                                             {"double for all rows", for_all_rows<double>},
                                             {"consecutive",
@@ -28,8 +28,8 @@ constexpr NamedPositions all_positions[] = {{"int32 for all rows", for_all_rows<
                                             listed_positions[1],
                                             listed_positions[2]};
 
-// Sizes: batch, tokens, features, and rows of the table if there is one. Tokens may look up more
-// rows than it has.
+// Sizes: batch, tokens, features, and rows of the table if there is one. A table of 2 rows has
+// fewer rows than the tokens look up.
 void add_positioned(Calls& calls, const NamedPositions& kind) {
   static const Sinusoidal by = value_of(make_sinusoidal(transformer_sinusoidal(8)));
   const auto in = tokens_at<0, 1, 2>;
@@ -54,7 +54,7 @@ void add_positioned(Calls& calls, const NamedPositions& kind) {
   }
 }
 
-// The operands that resize one table to another and take its gradient back.
+// Operands to resize one table to another, and to take the gradient back.
 struct Interpolated {
   TableView from;
   TableView to;
@@ -88,7 +88,7 @@ void add_interpolating(Calls& calls, const SizeList& sizes, Interpolated (*of)(S
       [](const Interpolated& on) { return add_interpolation_gradient(on.from, on.to, on.by); }, of);
 }
 
-// Text, an image, a video and a sliced image of any sizes. Text replaces what a convention lacks.
+// Text, an image, a video and, if the convention has a canvas, a sliced image.
 std::array<TokenGroup, 4> prompt_of(Sizes n, std::string_view name) {
   VideoPatches video{.frames = n[3], .rows = n[1], .columns = n[2], .seconds_per_frame = 0.7};
   if (name.ends_with("omni")) video.audio_tokens = n[0];
@@ -117,7 +117,7 @@ Calls absolute_calls() {
                                                numbers<std::uint8_t>(n[1]), n[2]);
                   }}};
   for (const NamedPositions& kind : all_positions) add_positioned(calls, kind);
-  for (const std::int64_t kept : {1, 7}) {  // 7: more than there are
+  for (const std::int64_t kept : {1, 7}) {  // 7: more than the rows
     add_interpolating(calls, {each(8), {4}, {6}, {kept}}, linear);
   }
   add_interpolating(calls, {each(8), {2}, {2}, {3}, {2}}, bicubic);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every public function in every arithmetic mode that a program may set: bits are those of the
-// default modes, and the modes stay unchanged.
+// Calls every public function in every arithmetic mode that a program may set. The bits are those
+// of the default modes, and the modes stay as the program set them.
 #include <gtest/gtest.h>
 
 #include <cfenv>
@@ -36,7 +36,7 @@ std::vector<Modes> modes() {
       {"towards 0", [] { std::fesetround(FE_TOWARDZERO); }},
   };
 #if defined(__SSE2__)
-  // Bits of MXCSR: subnormal results and operands are 0, as -ffast-math sets for a whole program.
+  // These bits of MXCSR make subnormal results and operands 0. -ffast-math sets them.
   all.push_back(
       {"subnormals are 0", [] { __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040U); }});
   all.push_back({"x87 in float", [] {

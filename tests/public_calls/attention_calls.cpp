@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention of every kind.
+// Calls of attend(), attend_mapped(), linear_attend() and merge_attention().
 #include <algorithm>
 #include <array>
 
@@ -11,7 +11,7 @@
 namespace rotary::test {
 namespace {
 
-// Batch, queries, heads, features, keys, heads and features of values.
+// Sizes: batch, queries, heads, features, keys, heads and features of values.
 SizeList attention_sizes(std::int64_t queries, std::int64_t keys) {
   return {{}, {queries}, {2}, each(16), {keys}, {2}, each(16)};
 }
@@ -88,8 +88,8 @@ constexpr Way ways[] = {
      [](auto& on) { on.options.encoding.q_rotations = &encodings().rotations; }},
 };
 
-// Queries of one sequence, keys in pages. Further sizes: blocks, sequences of the table, blocks of
-// each sequence.
+// Puts keys into pages, for queries of one sequence. Sizes from the eighth on: blocks, sequences of
+// the table, blocks of each sequence.
 void page(AttendOperands& on) {
   const Sizes n = on.n;
   on.k = heads_at<7, 4, 5, 3>(n);
@@ -138,7 +138,7 @@ Calls attend_calls() {
   for (const Way& way : ways) {
     Adding add{calls, std::string(way.what), attention_sizes(way.queries, way.keys)};
     const bool is_long = way.keys > 1000;
-    if (is_long) {  // filling them again for each choice takes long
+    if (is_long) {  // filling them for each choice takes long
       for (Size& size : add.sizes) size.held = Held::fixed;
     }
     add(attend_heads, attending(way, check::run));
@@ -190,7 +190,7 @@ Calls mapped_calls() {
   return calls;
 }
 
-// A state is real memory, so large sizes have none.
+// A state is real memory, so calls with large sizes have none.
 std::optional<LinearState> state_of(Sizes n) {
   for (const std::size_t i : {0U, 3U, 5U, 6U}) {
     if (n[i] > 16 || n[i] < 0) return {};
@@ -252,7 +252,7 @@ Calls linear_calls() {
 Calls attention_calls() {
   const auto out = heads_at<0, 1, 2, 3>;
   const auto sums = scores_at<0, 2, 1, 4>;
-  // Batch, queries, heads, features, columns of the sums.
+  // Sizes: batch, queries, heads, features, columns of the sums.
   Calls calls = {{"rotary::merge_attention(", "", {{}, {3}, {2}, each(16), {1}}, [=](Sizes n) {
                     return merge_attention({out(n), sums(n)}, {out(n), sums(n)});
                   }}};

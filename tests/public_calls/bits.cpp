@@ -23,7 +23,7 @@ std::string bits_of(const Frequencies& of) {
                        angles.ramp_high, angles.mscale, angles.freq_factors);
 }
 
-// Only the first tokens: one row may serve more tokens than a loop can visit.
+// Reads only the first tokens, because one row may serve more tokens than a loop can visit.
 std::string bits_of(const Rotations& rotations) {
   std::string bits;
   const auto append = [&bits](const auto& row) {

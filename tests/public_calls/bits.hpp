@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bits of numbers that public functions return. Equal texts mean equal bits; without numbers
-// the text is empty.
+// The bits of numbers that public functions return. Equal texts mean equal bits. A value without
+// numbers gives an empty text.
 #pragma once
 
 #include <string>

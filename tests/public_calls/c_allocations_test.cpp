@@ -51,7 +51,7 @@ TEST(CAllocations, TheDecodeStepAllocatesNothing) {
   EXPECT_FALSE(outcome.error);
 }
 
-// The rows of 2^54 tokens do not overflow, but no machine has the memory.
+// The byte count of 2^54 rows does not overflow, but no machine has the memory.
 TEST(CAllocations, AnImpossibleAllocationIsAnError) {
   const Outcome outcome = outcome_of_making<rotary_rotations>(
       [](rotary_rotations** out) { return make_rotations_for(std::int64_t{1} << 54, out); });

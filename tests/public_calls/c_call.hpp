@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of the C ABI. A C function also has its own text for a failure.
+// Calls of the C ABI. A C function that fails also leaves a text, rotary_last_error().
 #pragma once
 
 #include <cmath>
@@ -31,8 +31,8 @@ inline void free_handle(rotary_model* handle) { rotary_model_free(handle); }
 inline void free_handle(rotary_frequencies* handle) { rotary_frequencies_free(handle); }
 inline void free_handle(rotary_rotations* handle) { rotary_rotations_free(handle); }
 
-// The outcome of a function that makes a handle: make(&handle) returns its status. use(handle),
-// where one was made, returns an Outcome.
+// The outcome of a function that makes a handle. make(&handle) returns its status; on success,
+// use(handle) returns the outcome.
 template <class Handle, class Make, class Use>
 [[nodiscard]] Outcome with_made(const Make& make, const Use& use) {
   int none = 0;
@@ -49,7 +49,7 @@ template <class Handle, class Make>
   return with_made<Handle>(make, [](Handle*) { return Outcome(); });
 }
 
-// As above, for Call, with make(sizes, &handle).
+// outcome_of_making() as a function for Call. make(sizes, &handle) returns the status.
 template <class Handle, class Make>
 [[nodiscard]] auto making(Make make) {
   return [make](Sizes n) {
@@ -57,7 +57,7 @@ template <class Handle, class Make>
   };
 }
 
-// A handle for a static variable.
+// A handle for a static variable, which is never freed.
 template <class Handle, class Make>
 [[nodiscard]] const Handle* made_once(const Make& make) {
   Handle* out = nullptr;
@@ -65,7 +65,7 @@ template <class Handle, class Make>
   return out;
 }
 
-// A pointer to an object that lives until the call returns.
+// The address of a temporary object, which lives until the call returns.
 template <class T>
 [[nodiscard]] const T* at(const T& value) {
   return &value;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C ABI's rotations and tensors.
+// Calls of the C ABI: rotations and tensors.
 #include <array>
 
 #include "public_calls/c_call.hpp"
@@ -48,8 +48,8 @@ const SizeList tensor_sizes = {{}, {3}, {2}, each(16)};
 
 rotary_heads_view view_of(Sizes n) { return c_view({n[0], n[1], n[2], n[3]}); }
 
-// Calls function(sizes, rotations) with rotations for the second size's number of tokens, then for
-// one more.
+// Calls function(sizes, rotations). The second size is the number of tokens; rotations have as
+// many, then one more.
 void add_rotating(Calls& calls, std::string_view symbol, const SizeList& sizes,
                   const std::function<rotary_status(Sizes, const rotary_rotations*)>& function) {
   for (const std::int64_t more : {0, 1}) {
@@ -73,12 +73,12 @@ rotary_int8_view c_int8_view(const Extents& n) {
 
 constexpr std::int64_t padding = -1;
 
-// Batch, tokens, heads, features; heads and features of v; blocks and slots.
+// Sizes: batch, tokens, heads and features of k, heads and features of v, blocks, slots.
 const SizeList cache_sizes = {{}, {3}, {2}, each(16), {1}, each(8), {2}, {4}};
 
-// Consecutive slots from the first, or padding alone.
+// The slots are consecutive from the first, or all are padding.
 struct CacheOperands {
-  std::array<rotary_heads_view, 4> views;  // k and v of the cache, then those to store
+  std::array<rotary_heads_view, 4> views;  // k and v of the cache, then k and v to store
   std::array<rotary_int8_view, 2> int8_views;
   rotary_kv cache;
   rotary_int8_kv int8_cache;
@@ -144,7 +144,7 @@ Calls tensor_calls() {
   return calls;
 }
 
-// For Call: remake(sizes, rotations), whose rotations have room for one token, which is too little.
+// A function for Call. remake(sizes, rotations) gets rotations with room for only one token.
 template <class Remake>
 auto remaking(Remake remake) {
   return [remake](Sizes n) {
@@ -163,7 +163,7 @@ void add_rotations(Calls& calls, const rotary_frequencies* of, std::string_view 
                    return rotary_rotations_remake(rotations, of,
                                                   at(c_positions<double>(n[0], n[1])));
                  }));
-  const Adding with_shift{calls, std::string(what), {each(2), each(2), {3}}};  // as Shifted
+  const Adding with_shift{calls, std::string(what), {each(2), each(2), {3}}};  // as for Shifted
   with_shift("rotary_shift_make", making<rotary_rotations>([of](Sizes n, auto** out) {
                return Shifted(n, of).make(out);
              }));

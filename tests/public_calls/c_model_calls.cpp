@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C ABI's models and frequencies.
+// Calls of the C ABI: models and frequencies.
 #include "public_calls/c_call.hpp"
 #include "support/gguf_bytes.hpp"
 #include "support/resolving.hpp"
@@ -45,7 +45,7 @@ Calls resolving_calls() {
   return calls;
 }
 
-// failed(model) returns whether it failed.
+// failed(model) calls the function and returns whether it failed.
 struct Question {
   std::string_view symbol;
   bool (*failed)(const rotary_model*);
@@ -59,7 +59,7 @@ constexpr Question questions[] = {
      [](auto* m) { return rotary_model_layer_encoding(m, 0) == nullptr; }},
     {"rotary_model_query_factor",
      [](auto* m) { return std::isnan(rotary_model_query_factor(m, 0, 1)); }},
-    // NULL means all layers.
+    // NULL is a failure only without a model; otherwise it means all layers.
     {"rotary_model_layer_type",
      [](auto* m) { return rotary_model_layer_type(m, 0) == nullptr && m == nullptr; }},
     {"rotary_model_softmax_factor",
@@ -179,9 +179,9 @@ Calls c_model_calls() {
       {"rotary_rotations_free", [] { return (rotary_rotations_free(nullptr), 0); }},
       {"rotary_instruction_set",
        [] { return outcome_of_value(rotary_instruction_set() == nullptr); }},
-      {"rotary_force_instruction_set", "that is in use",
+      {"rotary_force_instruction_set", "the set in use",
        [] { return outcome_of_c(rotary_force_instruction_set(rotary_instruction_set())); }},
-      {"rotary_force_instruction_set", "that there is none of",
+      {"rotary_force_instruction_set", "an unknown set",
        [] { return outcome_of_c(rotary_force_instruction_set("a set that no machine has")); }}};
   for (const auto more :
        {resolving_calls, model_questions, frequencies_of_others, frequencies_questions}) {

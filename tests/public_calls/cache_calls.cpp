@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The KV cache and norms.
+// Calls of the KV cache and of norms.
 #include <type_traits>
 
 #include "public_calls/call.hpp"
@@ -8,7 +8,7 @@
 namespace rotary::test {
 namespace {
 
-// Batch, tokens, heads, features; heads and features of v; blocks and slots of the cache.
+// Sizes: batch, tokens, heads and features of k, heads and features of v, blocks, slots.
 SizeList cache_sizes(std::int64_t tokens) {
   return {{}, {tokens}, {2}, each(16), {1}, each(8), {2}, {tokens + 1}};
 }
@@ -25,7 +25,7 @@ QuantizedKvCache quantized_cache_of(Sizes n) {
   return {.k = quantized({n[6], n[7], n[2], n[3]}), .v = quantized({n[6], n[7], n[4], n[5]})};
 }
 
-// Puts every token in the same slot, or in none if it is negative.
+// Puts every token in the same slot, or in none if the slot is negative.
 template <const auto& slot>
 Slots one_slot(Sizes n) {
   using Number = std::remove_cvref_t<decltype(slot)>;
@@ -87,7 +87,7 @@ constexpr NamedNorm norms[] = {
 
 }  // namespace
 
-// Some calls have enough tokens for several parts.
+// 200 tokens are enough for several parts.
 Calls cache_calls() {
   Calls calls;
   for (const std::int64_t token_count : {3, 200}) {

@@ -10,7 +10,7 @@ namespace {
 
 Attempt* of_parts = nullptr;
 
-// Whether this symbol, as in Call, names the line.
+// Whether `symbol` (see Call::symbol) names this line of a list.
 bool names(std::string_view symbol, std::string_view line) {
   const std::size_t star = symbol.find('*');
   if (star != std::string_view::npos) {

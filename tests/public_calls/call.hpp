@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of public functions. An entry calls one function, with any sizes, through an Attempt,
-// which can change the surroundings of the call.
+// which can change the memory or the arithmetic modes around the call.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ template <class T>
   return {.bits = bits_of(value)};
 }
 
-// Surrounds the function under test.
+// Runs begin() before and end() after the function under test.
 class Attempt {
  public:
   Attempt() = default;
@@ -67,7 +67,7 @@ class Attempt {
 };
 
 // repeated: the size may be any number, because a stride of 0 repeats elements or because the size
-// is only a number. each: the size counts elements that exist. fixed: the call has no other size.
+// is only a number. each: the size counts elements that exist. fixed: no other size is tried.
 enum class Held { repeated, each, fixed };
 
 struct Size {
@@ -81,8 +81,8 @@ using SizeList = std::vector<Size>;
 using Sizes = std::span<const std::int64_t>;
 
 struct Call {
-  // The beginning of a line of tests/c_api/exported_symbols*.txt and, after a *, a text that the
-  // line also contains; for a C function the whole line.
+  // The beginning of a line of tests/c_api/exported_symbols*.txt. After a * it has a text that the
+  // line also contains. For a C function it is the entire line.
   std::string_view symbol;
   std::string what;  // the variant, if there are several
   SizeList sizes;    // none: the function takes no size
@@ -90,9 +90,9 @@ struct Call {
   // outcome.
   std::function<Outcome(Attempt&, Sizes)> make;
 
-  // function(sizes) or, if it takes none, function() returns a Status, a Result, an Outcome or, if
-  // it cannot fail, another value. It may fetch operands, and allocates only by public functions.
-  // function(attempt, sizes) makes things of its own before the attempt.
+  // function(sizes) or function() returns a Status, a Result, an Outcome or, if it cannot fail,
+  // another value. It may fetch operands. Only public functions in it may allocate. A
+  // function(attempt, sizes) may make objects before it calls attempt().
   template <class Function>
   Call(std::string_view of, std::string_view way, SizeList list, Function function)
       : symbol(of), what(way), sizes(std::move(list)), make(through_attempt(std::move(function))) {}
@@ -121,7 +121,7 @@ struct Call {
 
 using Calls = std::vector<Call>;
 
-// Calls function with these operands. Each is a value, or a function of the sizes that makes one.
+// Calls function with these operands: values, or functions that make values from the sizes.
 template <class Function, class... Operands>
 [[nodiscard]] auto with(Function function, Operands... operands) {
   return [=](Sizes n) {
@@ -136,8 +136,8 @@ template <class Function, class... Operands>
   };
 }
 
-// Adds calls of one variant with the same sizes, made by with(). Without operands the function is
-// that of a Call.
+// Adds calls of one variant with the same sizes. with() binds the operands. Without operands, Call
+// gets the function itself.
 struct Adding {
   Calls& calls;
   std::string what = {};
@@ -187,7 +187,7 @@ void add(Calls& all, Calls more);
 [[nodiscard]] Calls core_calls();  // all of these
 [[nodiscard]] Calls threads_calls();
 
-// The natural sizes of a call, then each of them in turn negative, which the function refuses.
+// The natural sizes of a call, then one size after another negative, which is refused.
 [[nodiscard]] std::vector<std::vector<std::int64_t>> sizes_to_try(const Call& call);
 
 // Cuts a call into three parts and runs them in order on the calling thread.

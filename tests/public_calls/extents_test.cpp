@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls every public function with sizes of 0 beside impossibly large ones, and with large sizes by
-// strides of 0. Each call returns at once and touches no memory beyond its views.
+// Calls every public function with sizes of 0 beside impossibly large sizes, and with large sizes
+// that a stride of 0 allows. Each call returns at once and touches no memory beyond its views.
 #include <gtest/gtest.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -25,7 +25,7 @@ constexpr std::array<std::int64_t, 3> huge = {std::int64_t{1} << 36, std::int64_
 // Limit of processor time for all sizes of a call. They take milliseconds, more in an emulator.
 constexpr int seconds_of_call = 30;
 
-// Larger requests fail, as on a machine with little memory.
+// Larger allocations fail, as on a machine with little memory.
 constexpr std::size_t most_bytes = std::size_t{1} << 26;
 
 std::string current_name;
@@ -49,10 +49,10 @@ void write_error(std::string_view text) {
 }
 
 void end_by_signal(int signal) {
-  end_the_process(signal == SIGVTALRM ? "did not return: " : "touched memory that is not there: ");
+  end_the_process(signal == SIGVTALRM ? "did not return: " : "touched memory beyond its views: ");
 }
 
-// visit(sizes) for every choice of one of the candidates of each size.
+// Calls visit(sizes) for every combination of candidates.
 template <class Visit>
 void for_each_choice(const std::vector<std::vector<std::int64_t>>& candidates, const Visit& visit) {
   std::vector<std::size_t> choice(candidates.size(), 0);
@@ -68,7 +68,7 @@ void for_each_choice(const std::vector<std::vector<std::int64_t>>& candidates, c
 
 enum class Zero { among_sizes, nowhere };
 
-// Each size of a call is natural, large or 0.
+// For each size of a call: its natural value, and `large` and 0 where they are allowed.
 std::vector<std::vector<std::int64_t>> candidates_of(const Call& call, std::int64_t large,
                                                      Zero zero) {
   std::vector<std::vector<std::int64_t>> candidates;
@@ -90,7 +90,7 @@ void make_call(const Call& call, Sizes sizes) noexcept {
   static_cast<void>(call.make(plain, sizes));
 }
 
-// Each call has a process of its own, so that one that never returns does not hide the others.
+// Each call has a separate process, so that a call that never returns does not hide the others.
 template <class MakeWith>
 void expect_every_call_to_return(const MakeWith& make_with) {
   for (const Call& call : core_calls()) {
@@ -113,17 +113,17 @@ void expect_every_call_to_return(const MakeWith& make_with) {
   }
 }
 
-TEST(Extents, ASizeOf0ReturnsAtOnceWhateverTheOthers) {
+TEST(Extents, CallsWithASizeOf0ReturnAtOnce) {
   expect_every_call_to_return([](const Call& call, std::int64_t large) {
     for_each_choice(candidates_of(call, large, Zero::among_sizes), [&](Sizes sizes) {
-      // Two zeros if two extents must be equal.
+      // Two zeros, because some functions need two equal extents.
       const auto zeros = std::ranges::count(sizes, 0);
       if (zeros == 1 || zeros == 2) make_call(call, sizes);
     });
   });
 }
 
-TEST(Extents, SizesThatRepeatOneElementAreDoneOrRefusedAtOnce) {
+TEST(Extents, CallsOfRepeatedElementsReturnAtOnce) {
   expect_every_call_to_return([](const Call& call, std::int64_t large) {
     for_each_choice(candidates_of(call, large, Zero::nowhere), [&](Sizes sizes) {
       if (std::ranges::find(sizes, large) != sizes.end()) make_call(call, sizes);
@@ -131,7 +131,7 @@ TEST(Extents, SizesThatRepeatOneElementAreDoneOrRefusedAtOnce) {
   });
 }
 
-// Calls with huge tensors need these rotations. Without them they would fail before any tensor.
+// Calls with huge tensors need these rotations, or they fail before they look at a tensor.
 TEST(Extents, RotationsExistForAnyNumberOfTokens) {
   for (const std::int64_t large : huge) {
     begin_operands();

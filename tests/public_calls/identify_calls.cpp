@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// identify(), for heads, rows and frequencies.
+// Calls that identify heads, rows and frequencies.
 #include <array>
 
 #include "public_calls/call.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configs, specs and their parts.
+// Calls that read configs, specs and GGUF files, and calls about their parts.
 #include <utility>
 
 #include "public_calls/call.hpp"
@@ -20,7 +20,7 @@ struct Config {
   ResolveOptions options = {};
 };
 
-// Every member of a ModelRotary that has memory of its own.
+// A config that fills every member of ModelRotary that owns memory.
 std::string sections_beside_factors() {
   std::string factors = "1";
   for (int pair = 1; pair < 32; ++pair) factors += ", 1";
@@ -99,7 +99,7 @@ std::vector<Config> configs() {
   };
 }
 
-// Without a language model, or without rotary embeddings.
+// Configs without a language model, or without rotary embeddings.
 std::vector<Config> other_configs() {
   return {
       {"an encoder with sinusoids",

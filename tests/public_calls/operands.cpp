@@ -71,7 +71,7 @@ const auto& patterns() {
 
 constexpr std::int64_t far = std::int64_t{1} << 61;
 
-// The stride of an axis over `reach` elements, which it then multiplies.
+// Returns the stride `reach` and multiplies `reach` by the extent. A long axis has a stride of 0.
 std::int64_t stride_of(std::int64_t extent, std::int64_t& reach) {
   if (extent > 5000) return 0;
   return std::exchange(reach, reach * extent);

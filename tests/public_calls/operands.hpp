@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operands of a call of any size. A view without elements, and an array that claims more
-// elements than exist, are in memory where any access ends the process. All other operands hold
-// numbers that are the same for every call. Along an extent that no memory has, the numbers repeat
-// by a stride of 0.
+// elements than exist, are in memory where any access ends the process. All other operands hold the
+// same numbers in every call. Along an extent too large for memory, a stride of 0 repeats the
+// numbers.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +18,14 @@
 
 namespace rotary::test {
 
-// Ends the use of all operands so far; those of the next call take their places.
+// Ends the use of all operands so far. Operands of the next call take their places.
 void begin_operands();
 
-// The bytes of the operands since begin_operands(); and true if they still have their first values.
+// The bytes of the operands since begin_operands(), and whether they still have their first values.
 [[nodiscard]] std::vector<std::byte> operand_bytes();
 [[nodiscard]] bool operands_are_untouched();
 
-// Separate memory with these bytes, aligned for every type.
+// A place: separate memory that holds these bytes, aligned for every type.
 [[nodiscard]] void* place_of(std::span<const std::byte> bytes);
 
 // Aligned memory that may be neither read nor written.
@@ -42,7 +42,7 @@ requires(std::is_trivially_copyable_v<Value>) [[nodiscard]] Value& operand(const
 template <class Number>
 [[nodiscard]] std::span<const Number> pattern();
 
-// Untouchable unless one place has room for them.
+// The first numbers of the pattern. Untouchable unless one place has room for them.
 template <class Number>
 [[nodiscard]] std::span<Number> numbers(std::int64_t count) {
   using Plain = std::remove_const_t<Number>;
@@ -63,7 +63,7 @@ template <class Number>
 inline constexpr std::int64_t most_token_rows = 8;
 
 // Numbers of the pattern, from `first` on. Untouchable for more batch rows than most_token_rows.
-// Beyond 512, all tokens have the first number.
+// With more than 512 tokens, a batch row repeats one number.
 template <class Number>
 [[nodiscard]] TokenArray<Number> positions(std::int64_t batch, std::int64_t count,
                                            std::int64_t first = 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every public function without memory: its first allocation fails, then the second, and so on,
+// Calls every public function with its first allocation failing, then with its second, and so on,
 // until the call succeeds.
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ class FailingAllocation final : public test::Attempt {
   bool has_failed_ = false;
 };
 
-// terminate() prints it, because a call that ends the process leaves no other trace.
+// terminate() prints this name of the call, the only trace of a call that ends the process.
 std::array<char, 200> current{};
 
 void say_which_call_ended() {
@@ -72,7 +72,7 @@ void expect_out_of_memory(const Call& call, test::Sizes sizes) {
   SCOPED_TRACE(name + ", first size " + std::to_string(sizes.empty() ? 0 : sizes.front()));
   std::snprintf(current.data(), current.size(), "%s", name.c_str());
   const auto terminate = std::set_terminate(say_which_call_ended);
-  // A call without failures gives the expected outcome and makes tables of first use.
+  // A call without failures gives the expected outcome. It also makes the tables of a first use.
   FailingAllocation undisturbed(most_allocations, test::Failing::one);
   test::begin_operands();
   const std::optional<ErrorCode> otherwise = call.make(undisturbed, sizes).error;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Relative biases, Shaw's vectors and CoPE.
+// Calls of relative biases, Shaw's vectors and CoPE.
 
 #include "public_calls/call.hpp"
 #include "rotary/cope.hpp"
@@ -15,8 +15,8 @@ struct NamedBias {
   RelativeBias bias;
 };
 
-// Biases of three heads, including every encoding for which random_bias() has parameters; and
-// biases that no call accepts. T5 gets its table in each call.
+// Biases of three heads, among them every encoding for which random_bias() has parameters. Some
+// biases are invalid. T5 gets its table in each call.
 std::vector<NamedBias> biases() {
   const std::vector<double> each_head(3, 0.5);
   const std::vector<double> units(8, 0.5);
@@ -48,16 +48,16 @@ BiasPositions apart(Sizes n) {
   return {.queries = numbers<const std::int64_t>(n[2]), .keys = numbers<const std::int64_t>(n[3])};
 }
 
-// Batch, heads, queries, keys.
+// Sizes: batch, heads, queries, keys.
 void add_bias_calls(Calls& calls, const NamedBias& of) {
-  // function(bias, sizes), whose second size is the number of heads.
+  // Calls function(bias, sizes). The second size is the number of heads.
   const auto add = [&](std::string_view symbol, const SizeList& sizes, auto function) {
     calls.emplace_back(symbol, of.what, sizes, [function, bias = of.bias](Sizes n) mutable {
       if (auto* const t5 = std::get_if<T5Bias>(&bias)) t5->table = table(8, n[1]);
       return function(static_cast<const RelativeBias&>(bias), n);
     });
   };
-  // A number for each parameter. A valid T5Bias gets its table in each call.
+  // The gradient has a number for each parameter. A T5Bias is valid once it has its table.
   const std::int64_t count = validate(of.bias) ? parameter_count(of.bias) : 1;
   const auto gradients = [count](const RelativeBias& bias, Sizes n) {
     const bool is_t5 = std::holds_alternative<T5Bias>(static_cast<const RelativeBiases&>(bias));
@@ -85,7 +85,7 @@ void add_bias_calls(Calls& calls, const NamedBias& of) {
       [](auto& bias, Sizes) { return validate(bias); });
 }
 
-// Calls that query a valid bias.
+// Calls the functions that need a valid bias.
 Status use(const RelativeBias& bias) {
   if (auto status = validate(bias); !status) return status;
   static_cast<void>(head_count(bias));
@@ -99,7 +99,7 @@ ShawTable shaw_of(Sizes n) {
   return {.window = window, .table = table(window.rows(), n[4])};
 }
 
-// A gradient is real memory.
+// A gradient is real memory, so for large sizes it is too short.
 std::span<double> table_gradient(std::int64_t rows, std::int64_t features) {
   return numbers<double>(rows <= 12 && features <= 8 ? rows * features : 1);
 }
@@ -108,7 +108,7 @@ Calls vector_calls() {
   Calls calls = {{"rotary::shaw_row(", "", {{2}, {3}}, [](Sizes n) {
                     return shaw_row(-7, {.left = n[0], .right = n[1]});
                   }}};
-  // Batch, heads, queries, keys, features, rows of the window beside the middle one or of the
+  // Sizes: batch, heads, queries, keys, features, and `left` of Shaw's window or rows of CoPE's
   // table.
   const Adding add{calls, {}, {{}, {3}, {4}, {6}, each(8), {2}}};
   const auto vectors = heads_at<0, 2, 1, 4>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frequencies, rotations, rotate and shift; two angles for a pair.
+// Calls of frequencies, rotations, rotate(), shift(), and two angles for a pair.
 #include <array>
 
 #include "public_calls/call.hpp"
@@ -59,7 +59,7 @@ std::vector<NamedSpec> specs() {
   };
 }
 
-// Features of a head, those that rotate, the first of them.
+// Sizes: head_dim, rotary_dim, first_feature.
 const SizeList window_sizes = {{16}, {8}, {2}};
 
 HeadWindow window_of(Sizes n) {
@@ -99,7 +99,7 @@ Calls frequency_calls() {
     add_way("rotary::validate(rotary::RotarySpec",
             [spec = each.spec] { return validate(spec, 64); });
   }
-  // The list is the caller's, made before the call.
+  // The caller makes the list, so its allocation may not fail.
   const auto add_listed = [&](std::string_view symbol, std::string what, std::size_t count,
                               auto... axes) {
     calls.emplace_back(symbol, what, window_sizes, [=](Attempt& attempt, Sizes n) {
@@ -131,7 +131,7 @@ std::vector<NamedSpec> rows() {
   };
 }
 
-// On an error rotations stay unchanged, and it must be possible to remake them.
+// Remakes rotations of one token. On an error they must keep that token.
 template <class Remake>
 Status remade(Result<Rotations> rotations, std::int64_t tokens, const Remake& remake) {
   if (!rotations) return std::move(rotations).error();
@@ -188,8 +188,8 @@ const std::array<SizeList, 2> tensor_sizes = {SizeList{{}, {3}, {2}, each(16)},
 
 Extents extents_of(Sizes n) { return {n[0], n[1], n[2], n[3]}; }
 
-// Calls function(sizes, rotations) with rotations for the second size's number of tokens, or one
-// less.
+// Calls function(sizes, rotations). The second size is the number of tokens; rotations have as
+// many, or one less.
 template <class Function>
 void add_rotating(Calls& calls, std::string_view symbol, std::string_view what,
                   const Function& function, const SizeList& more_sizes = {}) {
@@ -239,8 +239,8 @@ Calls rotating_calls() {
   return calls;
 }
 
-// Shifts to positions of every type, from exact and other numerics. An array of doubles is read
-// before the two sides are compared.
+// Shifts from exact numerics or from those of Transformers to exact numerics, at positions of every
+// type. An array of doubles is read before `from` and `to` are compared.
 Calls shift_calls() {
   Calls calls;
   static const Frequencies transformers =
@@ -295,7 +295,7 @@ const TwoAngles& angles_of_16() {
 Calls two_angle_calls() {
   Calls calls = {
       {"rotary::vjepa2_two_angles(", [] { return vjepa2_two_angles(64); }},
-      {"rotary::vjepa2_two_angles(", "that no head has", [] { return vjepa2_two_angles(5); }},
+      {"rotary::vjepa2_two_angles(", "an impossible head_dim", [] { return vjepa2_two_angles(5); }},
       {"rotary::make_two_angle_rows(",
        "consecutive",
        {{3}},
@@ -304,7 +304,7 @@ Calls two_angle_calls() {
        }},
   };
   for (const std::int64_t head_dim : {16, -16}) {
-    const std::string_view what = head_dim < 0 ? "that no head has" : "";
+    const std::string_view what = head_dim < 0 ? "an impossible head_dim" : "";
     calls.emplace_back("rotary::hunyuan_vl_two_angles(", what,
                        [head_dim, sections = std::vector<std::int64_t>{2, 3, 1, 2}] {
                          return hunyuan_vl_two_angles(head_dim, 1e4, sections);
@@ -320,7 +320,7 @@ Calls two_angle_calls() {
       return apply_two_angles(operand(n), operand(n), *rows);
     });
   }
-  // The list is the caller's, made before the call.
+  // The caller makes the list, so its allocation may not fail.
   for (const std::size_t features : {16U, 3U}) {
     calls.emplace_back(
         "rotary::make_two_angles(", std::to_string(features), [features](Attempt& attempt, Sizes) {
@@ -346,9 +346,9 @@ Calls rotation_calls() {
       {"rotary::to_string(rotary::Role)", [] { return to_string(Role::key); }},
       {"rotary::supported_instruction_sets()", supported_instruction_sets},
       {"rotary::instruction_set()", instruction_set},
-      {"rotary::force_instruction_set(", "that there is none of",
+      {"rotary::force_instruction_set(", "an unknown set",
        [] { return force_instruction_set("a set that no machine has"); }},
-      {"rotary::force_instruction_set(", "that is in use",
+      {"rotary::force_instruction_set(", "the set in use",
        [] { return force_instruction_set(*instruction_set()); }},
   };
   for (const auto more :
