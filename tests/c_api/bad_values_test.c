@@ -51,7 +51,7 @@ static void test_positions(const rotary_frequencies* frequencies) {
   CHECK_INVALID(rotary_rotations_make(frequencies, &positions, NULL, &rotations),
                 "positions.first must be 0");
   positions = consecutive(0, 1);
-  positions.data = data; /* and the kind forgotten */
+  positions.data = data; /* without its kind */
   CHECK_INVALID(rotary_rotations_make(frequencies, &positions, NULL, &rotations),
                 "positions.data must be NULL");
   positions = consecutive(0, 1);

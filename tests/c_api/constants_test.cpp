@@ -46,7 +46,7 @@ static_assert(ROTARY_NORM_OVER_ALL_HEADS == value(NormOver::all_heads));
 static_assert(ROTARY_NORM_BEFORE_ROTATION == value(NormOrder::before_rotation));
 static_assert(ROTARY_NORM_AFTER_ROTATION == value(NormOrder::after_rotation));
 
-// Counts the enumerators by their names, which unknown values lack, to find one that C misses.
+// Counts the enumerators up to the first value without a name, to find one that C misses.
 template <class Enumerator>
 std::int32_t known_values() {
   std::int32_t count = 0;

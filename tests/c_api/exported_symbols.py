@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A shared library's exported symbols must equal a checked-in list.
 
-A new symbol is a promise; a lost one breaks its users.
+A new symbol is a promise to users; a lost symbol breaks them.
 """
 
 import argparse
@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 
-# Public headers' names for types that the linker spells out.
+# The names in public headers of types that nm spells out.
 ALIASES = {
     f"rotary::StridedView<void{const}, rotary::{axes}Extents, rotary::{axes}Strides>":
         f"rotary::{prefix}{name}View"
@@ -59,7 +59,7 @@ def main():
     parser.add_argument("library", help="the shared library")
     parser.add_argument("list", help="one demangled name on each line, '#' begins a comment")
     parser.add_argument("--header", action="append", default=[],
-                        help="a C header, whose every function must be exported; again for another")
+                        help="a C header whose functions must all be exported; may be repeated")
     parser.add_argument("--accept", action="store_true", help="write the list anew")
     arguments = parser.parse_args()
 

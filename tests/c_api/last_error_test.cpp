@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The latest error's text: one per thread, whole characters, kept until the next failure.
+// A thread's error text is cut between characters and stays until the thread's next error.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -37,7 +37,7 @@ TEST(LastError, OutlastsASuccessfulCall) {
 }
 
 TEST(LastError, IsCutBetweenCharacters) {
-  // 1023 bytes hold 341 characters of 3 bytes; one letter first leaves no room for the last.
+  // 1023 bytes hold 341 characters of 3 bytes. After one letter, the last of them has no room.
   std::string text = "a";
   for (int i = 0; i < 400; ++i) text += "…";
   EXPECT_EQ(c_api::report(Error{ErrorCode::unsupported, text}), ROTARY_UNSUPPORTED);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every NULL argument is named in the error; no function writes anything then. */
+/* The error names the argument that is NULL. Only the handle to make is written, as NULL. */
 #include <math.h>
 #include <string.h>
 

@@ -22,7 +22,7 @@ RULES = {
 }
 # These rules need a rotary_dim of at least 4.
 FOUR = ("ntk", "doubling_ntk", "dynamic", "ntk_by_parts", "retnet")
-# Keys whose lists may be too short.
+# Keys of lists, which may have too few entries.
 LISTS = ("pairs", "bases", "short_factor", "long_factor", "inv_freq")
 # Values of every JSON type, and numbers around every bound that the schema has.
 VALUES = [
@@ -77,7 +77,7 @@ def schema_of(spec, path):
 
 @functools.cache
 def accepted(key):
-    """Values that the schema takes for a key of a spec."""
+    """The VALUES that the schema accepts for a key of a spec."""
     property_ = VALIDATOR.evolve(schema=SCHEMA["properties"].get(key, False))
     return [value for value in VALUES if property_.is_valid(value)]
 
@@ -98,7 +98,7 @@ def variants(spec):
 
 
 def fits(axes, spec, rotary_dim):
-    """Whether lists of axes have one entry per axis and fit the rest of the spec."""
+    """Whether the lists of `axes` have one entry per axis and fit the rest of the spec."""
     count = len(axes["pairs"])
     lists = [axes[key] for key in ("order", "bases", "scales") if key in axes]
     alone = count == 1
@@ -148,9 +148,9 @@ class SchemaTest(unittest.TestCase):
             VALIDATOR.validate(spec)
             self.assertEqual(answer, ("ok", ""), spec)
 
-    def test_schema_and_reader_judge_variants_alike(self):
-        """Missing and unknown keys and values of other types are malformed. The error names the
-        key, and what it got or accepts."""
+    def test_schema_and_reader_accept_the_same_variants(self):
+        """A missing key, an unknown key and a value of another type are malformed input. The error
+        names the key, and what it got or accepts."""
         changes = [change for spec in EXAMPLES for change in variants(spec)]
         taken = 0
         answers = read([spec for spec, _, _ in changes])

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints the library's answer to each line of standard input, a spec: "ok", or the status and the
- * error. For schema_test.py. */
+/* Reads a spec from each line of standard input. Prints "ok", or the status and the error. For
+ * schema_test.py. */
 #include <stdio.h>
 #include <string.h>
 

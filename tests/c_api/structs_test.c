@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Older and newer callers pass other values of struct_size. For each struct one function calls a
- * function that reads it; the tests are the same for all. */
+/* Older and newer callers pass other values of struct_size. For each struct, a function here passes
+ * it to the library; every struct gets the same tests. */
 #include <string.h>
 
 #include "check.h"
@@ -92,7 +92,7 @@ static rotary_status use_executor(const void* executor) {
   return use_rotate_options(&options);
 }
 
-/* One token into a cache of one slot. */
+/* Appends one token to a cache of one slot. */
 static rotary_status append_with(const rotary_kv* cache, const rotary_slots* slots,
                                  const rotary_append_options* options) {
   static float k[2];
@@ -188,13 +188,13 @@ static void test_reserved(const versioned* each, size_t offset) {
   test_refused(each, offset, "reserved must be 0");
 }
 
-/* For structs that end with a reserved member: without it a new member could take the place of
+/* For structs that end with a reserved member. Without it, a new member could take the place of
  * padding, which callers leave unset. */
 static void test_reserved_end(const versioned* each, size_t offset) {
   test_refused(each, offset, "reserved_end must be 0");
 }
 
-/* If a function fills a struct it reads only struct_size, and members of a later version keep the
+/* A function that fills a struct reads only struct_size. Members of a later version keep the
  * caller's values. */
 static void test_filled_as_far_as_known(void) {
   struct {
