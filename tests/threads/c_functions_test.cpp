@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary_threads.h: the same threads in C, with errors as a status and a text.
+// rotary_threads.h: the threads in C, with an error as a status and a text.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -75,7 +75,7 @@ TEST(ThreadsInC, AStructOfUnknownSizeIsAnError) {
   rotary_threads_stop(threads);
 }
 
-// If a caller was compiled with a longer struct, the unknown part stays unchanged.
+// A caller may be compiled with a longer struct: members that are unknown here stay unchanged.
 TEST(ThreadsInC, ALongerStructKeepsItsEnd) {
   struct Longer {
     rotary_executor known;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// append and shift on real threads: the same bytes, and no data race if parts share a cache line.
+// append, shift and attend on real threads: the same bytes, and no data race in a cache line.
 #include <gtest/gtest.h>
 
 #include <cstdint>

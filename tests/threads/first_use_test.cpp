@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The instruction set is chosen at first use, so every try is its own process. Several threads use
-// the library for the first time while one forces a set; afterwards that set is in use. This binary
-// uses the library only in those processes.
+// The instruction set is chosen at first use, so every try is a new process. Several threads use
+// the library for the first time while one thread forces a set; afterwards that set is in use. This
+// binary uses the library only in those processes.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -64,8 +64,8 @@ TEST(FirstUse, DoesNotUndoAForcedInstructionSet) {
   }
 }
 
-// Forks while another thread uses the library for the first time, and uses it in the child. `turns`
-// delays the fork.
+// Forks while another thread uses the library for the first time. Returns whether the child can use
+// it, too. `turns` delays the fork.
 bool works_in_a_child_of_first_use(int turns) {
   std::atomic<bool> begun = false;
   std::thread user([&] {
@@ -94,7 +94,7 @@ constexpr bool may_leave_threads_behind = true;
 #endif
 
 TEST(FirstUse, AForkedChildNeverHangs) {
-  if (!may_leave_threads_behind) GTEST_SKIP() << "ThreadSanitizer takes the test's thread for lost";
+  if (!may_leave_threads_behind) GTEST_SKIP() << "ThreadSanitizer reports the thread as a leak";
   for (int i = 0; i < tries; ++i) {
     const pid_t child = fork();
     ASSERT_GE(child, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forks while threads exist. The child lacks them: its calls run on the calling thread with the
-// same bits, and its destructors wait for no thread. An alarm ends a child that hangs.
+// Forks while threads exist. The child lacks them, so its calls run on the calling thread, with the
+// same bits. Its destructors wait for no thread. An alarm ends a child that hangs.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -66,7 +66,7 @@ struct Work {
   }
 };
 
-// Returns 0 if the child called exit(0), otherwise how it ended.
+// Returns 0 if the child ended with exit code 0, otherwise its wait status.
 template <class InChild>
 int run_in_child(InChild in_child) {
   const pid_t child = fork();
@@ -144,7 +144,7 @@ TEST_F(Fork, AChildMovesAndDestroysWhatItInherits) {
   ASSERT_EQ(rotary_threads_start(concurrency, &in_c), ROTARY_OK);
   const auto move_and_destroy = [&] {
     Threads moved = *std::move(threads);
-    // NOLINTNEXTLINE(bugprone-use-after-move): what was moved from has an executor, too
+    // NOLINTNEXTLINE(bugprone-use-after-move): a moved-from object has an executor, too
     const bool is_right = work.is_right(moved.executor()) && work.is_right(threads->executor());
     threads.reset();
     rotary_executor executor = ROTARY_EXECUTOR_INIT;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotate on real threads: the same bytes, and no data race if parts are adjacent in memory
-// (heads_last puts tokens of different parts in one cache line).
+// rotate gives the same bytes on real threads, without a data race if parts are adjacent in memory
+// and share a cache line.
 #include <gtest/gtest.h>
 
 #include <cstdint>

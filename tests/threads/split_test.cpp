@@ -30,7 +30,7 @@ Extents extents_of(std::int64_t batch, std::int64_t tokens) {
   return {.batch = batch, .tokens = tokens, .heads = 2, .features = head_dim};
 }
 
-// How many tasks rotate_qk makes of these tokens; 0 if it did not call the executor.
+// The number of tasks into which rotate_qk splits these tokens; 0 if it does not call the executor.
 std::int64_t tasks_for(std::int64_t batch, std::int64_t tokens, std::int64_t concurrency) {
   CountingExecutor counting(test::run_in_order, concurrency);
   Tensor q = test::random_tensor({.extents = extents_of(batch, tokens)}, 50);
@@ -82,7 +82,7 @@ TEST(Split, RunsOnTheCallingThreadWithoutAnExecutor) {
   EXPECT_EQ(cut.bytes(), whole.bytes());
 }
 
-// An extent of 0 may come with any others, so no product is computed.
+// Beside an extent of 0 the others may be so large that their product overflows.
 TEST(Split, EmptyViewsAreNotSplit) {
   CountingExecutor counting(test::run_in_order, 8);
   HeadsView empty;
@@ -147,8 +147,8 @@ std::vector<std::int64_t> changed_tokens(const Tensor& before, const Tensor& aft
   return changed;
 }
 
-// Runs each task alone: tasks hold consecutive tokens in order, with counts that differ by at most
-// one, equally for q and k.
+// Runs each task alone. Expects consecutive tokens in order, counts that differ by at most one, and
+// the same tokens of q and k.
 void expect_partition(const Extents& extents, std::int64_t concurrency) {
   const Tensor before_q = test::random_tensor({.extents = extents}, 55);
   const Tensor before_k = test::random_tensor({.extents = extents}, 56);

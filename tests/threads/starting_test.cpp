@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The system refuses to start each thread in turn. A separate binary, because it replaces
-// pthread_create; other threads get the real one.
+// The system refuses to start the first thread, then the second, and so on. A separate binary,
+// because it replaces pthread_create.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -27,7 +27,7 @@ std::atomic<int> threads_left{1000};  // until one is refused
 
 using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
 
-// A joined thread stays in the list for a moment.
+// A joined thread stays in /proc/self/task for a moment.
 bool becomes_the_only_thread() {
   for (int tries = 0; tries < 2000; ++tries) {
     const std::filesystem::directory_iterator tasks("/proc/self/task");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The system resources of rotary::Threads: threads end, processors follow the affinity mask, idle
-// threads take no time.
+// The system resources of rotary::Threads: threads end, concurrency 0 follows the affinity mask,
+// and idle threads take no processor time.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -35,8 +35,8 @@ std::string line_after(const std::filesystem::path& file, const std::string& key
   return "";
 }
 
-// The counts of context switches of each thread with the name that debuggers and `top -H` show. The
-// counts stay the same while a thread sleeps.
+// The counts of context switches of each thread named "rotary", as debuggers and `top -H` show it.
+// A sleeping thread's counts stay the same.
 std::vector<std::string> switches_of_threads_named_rotary() {
   std::vector<std::string> switches;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -50,7 +50,7 @@ std::vector<std::string> switches_of_threads_named_rotary() {
 
 std::size_t threads_named_rotary() { return switches_of_threads_named_rotary().size(); }
 
-// A thread sets its name after its start, and stays in the list for a moment after it was joined.
+// A thread sets its name after its start, and is still listed for a moment after it was joined.
 bool become_threads_named_rotary(std::size_t wanted) {
   for (int tries = 0; tries < 2000; ++tries) {
     if (threads_named_rotary() == wanted) return true;
@@ -106,8 +106,8 @@ bool fall_asleep() {
   return false;
 }
 
-// Seven spinning threads would use the whole machine and switch constantly. The time limit leaves
-// room for the process's other work.
+// Seven spinning threads would use all processors and switch constantly. The time limit leaves room
+// for the process's other work.
 TEST(System, ThreadsWithoutWorkSleep) {
   const Threads threads = test::value_of(Threads::start(8));
   ASSERT_TRUE(become_threads_named_rotary(7));
@@ -132,7 +132,7 @@ std::int64_t mapped_bytes() {
   return pages * sysconf(_SC_PAGESIZE);
 }
 
-// Each thread maps a stack, usually 8 MiB, so the memory limit stops them.
+// Each thread maps a stack, usually 8 MiB, so the memory limit stops the start of threads.
 TEST(System, TooManyThreadsAreAnErrorAndLeaveNone) {
   if (memory_is_mapped_by_a_sanitizer) GTEST_SKIP() << "a limit on memory would stop the sanitizer";
   rlimit before{};

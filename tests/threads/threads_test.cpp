@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary::Threads as an executor runs every task once for any caller.
+// rotary::Threads is an executor that runs every task once, for any caller.
 #include "rotary/threads.hpp"
 
 #include <gtest/gtest.h>
@@ -107,7 +107,7 @@ TEST(Threads, ATaskThatCallsTheExecutorRunsThatCallItself) {
   EXPECT_EQ(elsewhere, 0);
 }
 
-// If a task waited for threads, the two would wait for each other.
+// If a task waited for threads, the two pools would wait for each other.
 TEST(Threads, DoNotDeadlockIfTheyCallEachOther) {
   const Threads a = started(2);
   const Threads b = started(2);
@@ -182,7 +182,7 @@ TEST(Threads, StartAndStopManyTimes) {
   }
 }
 
-// More threads than processors, and pauses in which they fall asleep.
+// There may be more threads than processors, and the threads fall asleep in pauses.
 TEST(Threads, SurviveStress) {
   const Threads threads = started(9);
   for (int repeat = 0; repeat < 3000; ++repeat) {
