@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds a consumer as its author would and runs it; each checks its own result.
-# Usage: consume.sh CONSUMER FOLDER [PREFIX]
+# Builds a consumer as its author would, and runs it. Each consumer checks its own result. Usage:
+# consume.sh CONSUMER FOLDER [PREFIX]
 #   CONSUMER  a folder beside this script, or python, or tool
 #   FOLDER    where it is built; emptied first
 #   PREFIX    where rotary is installed, unless the consumer builds its sources
@@ -47,7 +47,7 @@ with_python() {
     "$repository/tests/consumers/python/rotate_ctypes.py" "$model"
 }
 
-# The system's lib, lib64 or lib/<triplet>.
+# The library's folder in PREFIX: lib, lib64 or lib/<triplet>, as the system has it.
 library_folder() {
   dirname -- "$(find "$prefix" -name 'librotary.*' -print -quit)"
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints a digest of rotated heads for each instruction set, scaling rule and dtype. It must not
-// depend on what rotary's build contains or where Highway came from.
+// Prints a digest of rotated heads for each instruction set, scaling rule and dtype. The output
+// must not depend on what rotary's build contains or where Highway came from.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +21,7 @@ std::uint64_t digest_of(const std::vector<std::uint16_t>& words) {
   return digest;
 }
 
-// Numbers that are finite in every dtype, in memory for the widest.
+// Bits of finite numbers in every dtype, in memory for the widest dtype.
 std::vector<std::uint16_t> heads() {
   std::vector<std::uint16_t> words(
       static_cast<std::size_t>(extents.tokens * strides_bthd(extents).token * 4));

@@ -20,7 +20,7 @@ int main() {
   const auto status = rotary::rotate(view, view, *rotations);
   if (!status) return 1;
 
-  // The single pair turns by one radian per position.
+  // The single pair rotates by one radian per position.
   const double x = 0.5 * std::cos(3.0) + 2.0 * std::sin(3.0);
   const double y = 0.5 * std::sin(3.0) - 2.0 * std::cos(3.0);
   const double error = std::hypot(static_cast<double>(q[0]) - x, static_cast<double>(q[1]) - y);

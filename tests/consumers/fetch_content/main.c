@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exit status 0: the fastest pair of a spec turns by one radian for each position. */
+/* Exit status 0: the fastest pair of a spec rotates by one radian per position. */
 #include <stdio.h>
 #include <string.h>
 

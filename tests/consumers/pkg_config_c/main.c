@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rotates the head of a model's config by hand and with rotary on two threads, then resolves a
- * config that is refused. Exit status 0: the results agree, and the config is refused. */
+/* Rotates heads for a model's config, by hand and with rotary on two threads. Then resolves an
+ * unknown config. Exit status 0: the results agree, and the unknown config is refused. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,8 +56,8 @@ static rotary_status rotate(const rotary_frequencies* frequencies) {
   return status;
 }
 
-/* The largest error of a rotated head of ones: pair i, features i and i + FEATURES / 2, turns by 1
- * or 1/100 radian for each position. */
+/* The largest error of rotated heads of ones. Pair i, of features i and i + FEATURES / 2, rotates
+ * by 1 or 1/100 radian per position. */
 static double largest_error(void) {
   double largest = 0;
   for (int t = 0; t < TOKENS; ++t) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""From a model's config.json to rotated NumPy queries and keys, through the C ABI with ctypes, as a
+"""Rotates NumPy queries and keys by a model's config.json. Calls the C ABI with ctypes, as a
 language without bindings would. Python itself has a package (python/).
 
 Run: ROTARY_LIBRARY=/path/to/librotary.so rotate_ctypes.py models/llama-3.1-8b.json
@@ -71,14 +71,14 @@ def handle(free, make, *arguments):
 
 
 def view(array):
-    """[tokens, heads, features] with any strides; the array must outlive the view."""
+    """The array must be [tokens, heads, features], with any strides, and must outlive the view."""
     strides = [stride // array.itemsize for stride in array.strides]
     return byref(HeadsView(sizeof(HeadsView), array.ctypes.data, DTYPES[array.dtype.name], 0,
                            (1, *array.shape), (0, *strides)))
 
 
 def rotate_with_numpy(x, positions, frequencies, window):
-    """By definition in float64: each pair as a complex number times A exp(i position inv_freq)."""
+    """Multiplies pairs, as complex numbers in float64, by A exp(i position inv_freq)."""
     pairs = window.rotary_dim // 2
     inv_freq = np.ctypeslib.as_array(rotary.rotary_frequencies_inv_freq(frequencies), (pairs,))
     factor = rotary.rotary_frequencies_attention_factor(frequencies)
