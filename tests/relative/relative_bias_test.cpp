@@ -29,7 +29,7 @@ using test::Tensor;
 constexpr std::int64_t int64_min = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t int64_max = std::numeric_limits<std::int64_t>::max();
 
-// The bits of a 4 by 6 block with all positions moved by shift.
+// The bits of a 4 by 6 block with all positions moved by `shift`.
 std::vector<std::uint64_t> shifted(const RelativeBias& bias, std::int64_t shift) {
   Tensor out(test::scores_shape(DType::f64, 4, 6));
   test::require(fill_bias(test::scores_of(out.view()), bias,
@@ -46,7 +46,7 @@ TEST(RelativeBias, AShiftOfAllPositionsChangesNothing) {
   }
 }
 
-// Beyond |threshold| the normaliser follows the query.
+// Beyond |threshold| FIRE divides by a term of the query's position.
 TEST(RelativeBias, FireIsShiftInvariantUpToItsThreshold) {
   const RelativeBias fire = test::samples()[7].bias;
   ASSERT_EQ(to_string(fire), "fire");
@@ -55,7 +55,7 @@ TEST(RelativeBias, FireIsShiftInvariantUpToItsThreshold) {
   EXPECT_NE(shifted(fire, 1000), shifted(fire, 1001));
 }
 
-// m j - m j' = -m (i - j) + m (i - j'): rows differ by a constant, which softmax removes.
+// m j is -m (i - j) + m i. In a row of scores m i is constant, so softmax removes it.
 TEST(RelativeBias, AlibisFormsDifferByAConstantInEachRow) {
   Alibi alibi{.heads = 3};
   Alibi by_key = alibi;
@@ -74,7 +74,7 @@ TEST(RelativeBias, AlibiRewardsKeysAheadUnlessItIsSymmetric) {
   EXPECT_LT(test::value_of(bias_at(alibi, {.query = 1, .key = 5})), 0);
 }
 
-TEST(T5Buckets, EqualRealLogarithmsExceptAtEdges) {
+TEST(T5Buckets, AgreeWithExactLogarithmsExceptAtEdges) {
   std::vector<std::int64_t> positions = {int64_min, int64_min + 1, int64_max};
   for (std::int64_t p = -2000; p <= 2000; ++p) positions.push_back(p);
   for (int power = 11; power < 63; ++power) {
@@ -110,7 +110,7 @@ TEST(T5Buckets, EqualRealLogarithmsExceptAtEdges) {
   }
 }
 
-// Both programs' operations at a bucket's edge: 64 = 8 · 16^(6/8) starts bucket 8.
+// Transformers and ggml may round differently at the edge of a bucket, such as 64.
 TEST(T5Buckets, RoundingsDifferOnlyAtEdges) {
   T5Buckets spec{.buckets = 32, .max_distance = 128, .direction = T5Direction::bidirectional};
   T5Buckets ggml = spec;
@@ -122,7 +122,7 @@ TEST(T5Buckets, RoundingsDifferOnlyAtEdges) {
   }
 }
 
-TEST(AlibiSlopes, EqualPressAndMptForEveryNumberOfHeads) {
+TEST(AlibiSlopes, AgreeWithTheAuthorsAndMptForAnyNumberOfHeads) {
   for (std::int64_t heads = 1; heads <= 130; ++heads) {
     for (const double bias_max : {8.0, 4.0, 64.0}) {
       const Alibi alibi{.heads = heads, .bias_max = bias_max};
@@ -148,7 +148,7 @@ TEST(AlibiSlopes, AgreeWithGgml) {
       const auto head = static_cast<double>(h);
       const double wanted =
           head < below ? std::pow(m0, head + 1) : std::pow(m1, 2 * (head - below) + 1);
-      EXPECT_NEAR(got[h], wanted, 1e-13 * wanted);  // m0 is off by 2^-53 and raised to at most 128
+      EXPECT_NEAR(got[h], wanted, 1e-13 * wanted);  // m0 is off by 2^-53, powers are below 128
     }
   }
 }

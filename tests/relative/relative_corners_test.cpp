@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where evaluation methods meet: packed, distant and reversed positions, FIRE's pieces, table rows
-// that no position reaches, empty blocks.
+// Corner cases: packed, distant and reversed positions, FIRE's pieces, table rows that no position
+// reaches, and empty blocks.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -33,7 +33,7 @@ struct Places {
   [[nodiscard]] BiasPositions positions() const { return {.queries = queries, .keys = keys}; }
 };
 
-// Packed documents with few distances; two tokens; distant tokens with more distances than pairs.
+// Packed documents with few distances; two tokens; tokens too far apart to compute each distance.
 std::vector<Places> places() {
   const std::int64_t far = std::int64_t{1} << 61;
   return {{{0, 1, 2, 0, 1, 0}, {0, 1, 2, 3, 0, 1, 5, -4}},
@@ -88,7 +88,7 @@ TEST(RelativeCorners, ReversedRowsAndColumnsGiveTheSameBiases) {
   }
 }
 
-// A block's gradient is the sum of its elements', in double with fewer than 2^8 terms.
+// The gradient of a block is the sum of its elements' gradients: fewer than 2^9 terms in double.
 TEST(RelativeCorners, GradientsOfPositionListsAddUp) {
   for (const Sample& sample : test::samples()) {
     SCOPED_TRACE(sample.name);
@@ -123,11 +123,11 @@ TEST(RelativeCorners, GradientsOfPositionListsAddUp) {
   }
 }
 
-// x at distance 37 while the query is within the threshold.
+// FIRE's x at distance 37, if the query is within the threshold.
 const double x_of_37 = std::log1p(37.0) / (std::log1p(512.0) + 1e-6);
 
-// Units that are active always, never, above or below some x, with weight or bias 0; four switch at
-// 1/4, two exactly at the x of distance 37.
+// Hidden units are active always, never, above or below some x. Some have weight or bias 0. Four
+// switch at x = 1/4, two exactly at the x of distance 37.
 Fire fire_of_many_pieces() {
   return {
       .c = 1,
@@ -151,7 +151,7 @@ TEST(RelativeCorners, PiecesOfFireAgreeWithTheReference) {
   }
 }
 
-// The widest FIRE that the bound covers.
+// bias_error_bound covers at most 112 hidden units.
 TEST(RelativeCorners, TheWidestFireIsWithinTheBound) {
   Fire fire{.c = 0.01, .threshold = 900};
   fire.hidden_weight = test::random_numbers(112, 1);
@@ -166,7 +166,7 @@ TEST(RelativeCorners, TheWidestFireIsWithinTheBound) {
   }
 }
 
-// ln(1 + a d) where 1 + a d keeps few bits of a d.
+// In ln(1 + a d), the sum 1 + a d keeps few bits of a small a d.
 TEST(RelativeCorners, KerpleOfSmallScaleIsWithinTheBound) {
   const RelativeBias kerple = KerpleLog{.p = {1}, .a = {1e-9}};
   for (std::int64_t query = 0; query < 9; ++query) {
@@ -177,7 +177,7 @@ TEST(RelativeCorners, KerpleOfSmallScaleIsWithinTheBound) {
   }
 }
 
-// Head 0's gradient of each hidden bias at this distance.
+// The derivative of head 0's bias with respect to each hidden bias, at this distance.
 Numbers hidden_bias_gradient(const Fire& fire, std::int64_t distance) {
   const Numbers ones = {1, 0};
   const ScoresExtents n{.heads = 2, .queries = 1, .keys = 1};
@@ -201,7 +201,7 @@ TEST(RelativeCorners, UnitsOfFireAtZeroHaveNoGradient) {
             (Numbers{1, 0, -2, 0, 0.3, 0, 1, 0, -3, 0, 100, 1, 0, 0}));
 }
 
-// Query 0 and the vector of distance -3 are Inf, but never meet.
+// First query 0 is Inf, then the vector of distance -3. Each reaches only the results that use it.
 TEST(RelativeCorners, ShawReadsOnlyTheRowsOfItsKeys) {
   const Extents of_q{.tokens = 4, .heads = 1, .features = 1};
   const ScoresExtents n{.heads = 1, .queries = 4, .keys = 4};
@@ -242,7 +242,7 @@ TEST(RelativeCorners, CopeGradientsReadOnlyTheRowsOfTheirPositions) {
   EXPECT_EQ(d_table, (Numbers{0.5, 2, 0.5, 0}));
 }
 
-// 2^80 rows without keys are not looped over.
+// No loop runs over these 2^80 rows without keys.
 TEST(RelativeCorners, RowsWithoutKeysTakeNoTime) {
   const std::int64_t many = std::int64_t{1} << 40;
   const ScoresExtents n{.batch = many, .heads = 3, .queries = many, .keys = 0};

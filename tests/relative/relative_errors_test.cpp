@@ -29,7 +29,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::int64_t int64_min = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t int64_max = std::numeric_limits<std::int64_t>::max();
 
-// Expects the error from validate, bias_at, fill_bias and add_bias_gradient.
+// Expects this error from validate, bias_at, fill_bias and add_bias_gradient.
 void expect_invalid(const RelativeBias& bias, test::Parts parts) {
   refused(validate(bias), parts);
   refused(bias_at(bias, {}), parts);
@@ -162,7 +162,7 @@ TEST(RelativeErrors, SharedMemoryIsRefused) {
   refused(add_bias_gradient(short_by_one, t5, inside, BiasRange{}), {"96 parameters", "got 95"});
 }
 
-// Strides of 0 repeat elements for free, so a gradient could take far too long.
+// A stride of 0 repeats elements without memory, so a gradient could take far too long.
 TEST(RelativeErrors, ElementsRepeatedTooOftenAreRefused) {
   const RelativeBias bias(Alibi{.heads = 1, .slopes = {0.5}});
   const double one = 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of every learned number against central differences of the long double reference. With
-// step s = 2^-20 they are off by the third derivative times s^2 / 6, here below 2^-36 of the sum,
-// and by rounding of 2^-64 / s.
+// Compares the gradient of every learned number with central differences of the long double
+// reference. With step s = 2^-20 a difference is off by the third derivative times s^2 / 6, here
+// below 2^-36 of the sum. Rounding adds 2^-64 / s.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -54,7 +54,7 @@ TEST(RelativeGradient, EqualsFiniteDifferences) {
   const Tensor d_bias = random_gradient(DType::f32, Layout::padded);
   for (Sample sample : test::samples()) {
     SCOPED_TRACE(sample.name);
-    if (sample.name == "fire") std::get<Fire>(sample.bias).threshold = 5.5;  // amid the distances
+    if (sample.name == "fire") std::get<Fire>(sample.bias).threshold = 5.5;  // within the distances
     const auto parameters = test::bias_parameters(sample.bias, test::sample_table());
     ASSERT_EQ(static_cast<std::int64_t>(parameters.size()), parameter_count(sample.bias));
     std::vector<double> gradients(parameters.size(), 0.5);
@@ -95,7 +95,7 @@ TEST(RelativeGradient, HasTheSameBitsForAnyLayoutAndForPositionLists) {
   }
 }
 
-// At distance 0 KERPLE's power multiplies the logarithm of 0.
+// At distance 0 the gradient of KERPLE's power multiplies 0 by the logarithm of 0.
 TEST(RelativeGradient, IsFiniteAtDistanceZero) {
   Tensor d_bias(test::scores_shape(DType::f32, 1, 1));
   for (std::int64_t head = 0; head < 3; ++head) d_bias.set({.head = head}, 0, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One value of each relative encoding, with 3 heads (not a power of two), and tensors as scores.
+// Relative encodings with 3 heads (not a power of two), and views of tensors as scores.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shaw's vectors and CoPE: rows of a decode step, CoPE's gradients against finite differences, and
-// errors. The fuzz target relative compares both with the long double reference.
+// Shaw's vectors and CoPE: decode steps, CoPE's gradients against finite differences, and errors.
+// The fuzz target relative compares Shaw's vectors and CoPE with the long double reference.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -153,9 +153,9 @@ double sum_of_products(const Tensor& a, const Tensor& b) {
   return sum;
 }
 
-// d L / d x by central differences of the library's sums in double. With step s = 2^-17, rounding
-// contributes 2^-52 / s and the step s^2. For sums of at most 64 terms below 8, both are below
-// 2^-27.
+// Computes derivatives of the loss by central differences of the library's sums in double. With
+// step s = 2^-17, rounding contributes 2^-52 / s and the step s^2, relative to a sum below 2^15. So
+// neither exceeds 2^-19.
 class CopeGradient : public testing::Test {
  protected:
   static constexpr double step = 0x1p-17;
