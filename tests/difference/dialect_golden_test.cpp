@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Engines that conformance/golden/dialects.py ran: read_as gives their frequencies. compare_models
-// gives the first position at which two of them differ, found here by comparing every row.
+// conformance/golden/dialects.py ran these engines. read_as gives their frequencies. compare_models
+// gives the first position at which two engines differ; this test finds it by comparing every row.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,8 +28,8 @@ Cases recorded_cases() {
   return nlohmann::json::parse(file).at("cases").get<Cases>();
 }
 
-// Relative. ggml multiplies up to 63 times by a rounded step and rounds each time: 2 · 64 · 2^-24.
-// Others: 8 ulp, as in golden_file.hpp.
+// The relative tolerance. ggml multiplies up to 63 times by a rounded step and rounds each time: 2
+// · 64 · 2^-24. For other engines it is 8 ulp, as in golden_file.hpp.
 double tolerance_of(const nlohmann::json& recorded) {
   return recorded.at("engine") == "llama.cpp" ? 0x1p-17 : 0x1p-20;
 }
@@ -95,7 +95,7 @@ TEST(DialectGolden, FrequenciesAgreeWithTheEngines) {
   }
 }
 
-// Compares every row of the call, computed from the engines' own numbers.
+// The first position at which rows differ. Computes and compares every row of the call.
 std::optional<std::int64_t> first_of_a_look_at_each(const nlohmann::json& one,
                                                     const nlohmann::json& other, std::size_t call,
                                                     std::int64_t tokens) {
@@ -131,7 +131,7 @@ struct Parting {
   const nlohmann::json* other;
 };
 
-// Neighbouring periods of a config, and the newest release with every other engine.
+// Neighbouring periods of Transformers, and its newest release with every other engine.
 std::vector<Parting> partings(const Cases& cases) {
   std::vector<Parting> found;
   for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -153,8 +153,8 @@ TEST(DialectGolden, FirstPositionsAgreeWithTheEnginesRows) {
                  test::value_of(to_string(dialects_of(*other).back())) + ": " +
                  one->at("title").get<std::string>());
     if (one->at("inv_freq")[0].size() != other->at("inv_freq")[0].size()) continue;
-    // Up to here a growing sequence has the rows of the first call, and a rounded frequency, at
-    // most 1, moves an angle by less than half the tolerance.
+    // Up to this length a growing sequence has the rows of the first call. A rounded frequency is
+    // at most 1 and moves an angle by less than half the tolerance.
     const double rounded = std::max(tolerance_of(*one), tolerance_of(*other));
     const std::int64_t tokens = std::min(static_cast<std::int64_t>(row_tolerance / 2 / rounded),
                                          original_of(one->at("config")));

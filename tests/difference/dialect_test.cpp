@@ -114,8 +114,8 @@ TEST(Dialect, TheSoftmaxScaleLacksYarnsFactorUntil5_13) {
   }
 }
 
-// sin(p 5000000^(-122/128)) > 2^-8 from 9456 on; pair 63 has the first axis, 60 too.
-TEST(Dialect, TheTailOfInterleavedAxesStandsStillInLlamaCpp) {
+// Pairs 60 and 63 are on the first axis. sin(p 5000000^(-122/128)) > 2^-8 from p = 9479 on.
+TEST(Dialect, LlamaCppDoesNotRotateTheTailOfInterleavedAxes) {
   const auto found = between(qwen3_vl, "transformers", "llama.cpp");
   const RowsDifference& rows = found.rotary.front().rows;
   EXPECT_EQ(rows.pairs, (std::vector<std::int64_t>{61, 62}));
@@ -123,7 +123,7 @@ TEST(Dialect, TheTailOfInterleavedAxesStandsStillInLlamaCpp) {
   EXPECT_EQ(rows.first_position, static_cast<std::int64_t>(std::asin(0x1p-8) / inv_freq) + 1);
 }
 
-TEST(Dialect, DynamicScalingIsDroppedFromTheTrainedContextOn) {
+TEST(Dialect, DroppedDynamicScalingShowsBeyondTheTrainedContext) {
   for (const std::string_view engine : {"llama.cpp", "vllm"}) {
     const auto found = between(dynamic_config, "transformers", engine);
     EXPECT_EQ(found.context_tokens, 2048);
@@ -133,7 +133,7 @@ TEST(Dialect, DynamicScalingIsDroppedFromTheTrainedContextOn) {
     const auto longer = test::value_of(
         compare_models(mine.model, theirs.model,
                        {.context_tokens = 4096, .one = mine.lengths, .other = theirs.lengths}));
-    // Python's formula gives rows 1.2 apart for 2049 tokens.
+    // In Python, the formula gives rows that are 1.2 apart for 2049 tokens.
     EXPECT_EQ(longer.rotary.front().rows.first_position, 2048);
   }
 }
@@ -174,7 +174,7 @@ TEST(Dialect, EnginesRefuseModelsThatTheyCannotRun) {
             "the builder has no rope_type dynamic");
 }
 
-TEST(Dialect, ReleasesFailOnAScaledMistralWithoutHeadDim) {
+TEST(Dialect, SomeReleasesFailOnAScaledMistralWithoutHeadDim) {
   const std::string scaled = R"({"model_type": "mistral", "hidden_size": 256,
     "num_attention_heads": 4, "rope_scaling": {"rope_type": "yarn", "factor": 4.0,
     "original_max_position_embeddings": 512})";
@@ -188,7 +188,7 @@ TEST(Dialect, ReleasesFailOnAScaledMistralWithoutHeadDim) {
   EXPECT_FALSE(refuses("", "transformers@5.0"));
 }
 
-TEST(Dialect, VllmReadsTheFactorOfYarnSince030) {
+TEST(Dialect, VllmReadsYarnsAttentionFactorSince0_30) {
   constexpr std::string_view config = R"({"model_type": "llama", "hidden_size": 4096,
     "num_attention_heads": 32, "max_position_embeddings": 131072, "rope_theta": 1000000.0,
     "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "attention_factor": 0.9,
@@ -240,7 +240,7 @@ TEST(Dialect, MlxReadsRopeParametersOfFewFamilies) {
             "its class must have rope_theta, beside rope_parameters");
 }
 
-TEST(Dialect, MlxRefusesLongRopeWithoutItsOriginalLengthWithin) {
+TEST(Dialect, MlxRefusesLongRopeWithoutAnOriginalLengthInTheDictionary) {
   constexpr std::string_view config = R"({"model_type": "llama", "hidden_size": 8,
     "num_attention_heads": 2, "max_position_embeddings": 128, "rope_theta": 10000.0,
     "qk_nope_head_dim": 4, "qk_rope_head_dim": 4, "original_max_position_embeddings": 64,
@@ -285,8 +285,8 @@ TEST(Dialect, OldReleasesDifferInDeepSeekV2sSoftmaxScale) {
   EXPECT_EQ(fields.front().field, "softmax_factor");
 }
 
-// Keys of rope dictionaries that only some engines read. Numbers are from vLLM 0.22 to 0.33 and
-// SGLang 0.5.23, whose files the rules name.
+// Keys of rope dictionaries that only some engines read. The numbers are those of vLLM 0.22 to 0.33
+// and SGLang 0.5.23. The rules name the source files.
 
 using test::fails;
 
@@ -310,7 +310,7 @@ Frequencies frequencies_of(const std::string& config, std::string_view dialect) 
   return test::value_of(make_frequencies(reading.model.rotary.front().spec, 131072));
 }
 
-TEST(EngineKeys, AttnFactorMultipliesInSomeEngines) {
+TEST(EngineKeys, SomeEnginesMultiplyByAttnFactor) {
   const std::string config = qwen3_with(yarn + R"(, "attn_factor": 0.8782488562869419)");
   const double computed = 0.1 * std::log(4.0) + 1;
   EXPECT_EQ(frequencies_of(config, "transformers").attention_factor, computed);
@@ -325,7 +325,7 @@ TEST(EngineKeys, AttnFactorMultipliesInSomeEngines) {
   EXPECT_NEAR(frequencies_of(nested, "sglang").attention_factor, 1, 1e-15);
 }
 
-TEST(EngineKeys, ExtrapolationFactorMixesInSomeEngines) {
+TEST(EngineKeys, SomeEnginesScaleTheRampByExtrapolationFactor) {
   const auto first_and_last = [](const std::string& value, std::string_view dialect) {
     const auto all =
         frequencies_of(qwen3_with(yarn + ", \"extrapolation_factor\": " + value), dialect).inv_freq;
@@ -336,13 +336,13 @@ TEST(EngineKeys, ExtrapolationFactorMixesInSomeEngines) {
   EXPECT_EQ(first_and_last("0.5", "transformers"), usual);
   EXPECT_EQ(first_and_last("0.5", "vllm@0.33"), usual);
   for (const std::string_view dialect : {"sglang", "vllm@0.25"}) {
-    // The first pair is mixed: 1/4 + (1 - 1/4) / 2. The last pair is divided, whatever the weight.
+    // The first frequency is a mixture, 1/4 + (1 - 1/4) / 2. The last one is divided by 4.
     EXPECT_EQ(first_and_last("0.5", dialect).first, 0.625);
     EXPECT_NEAR(first_and_last("0.5", dialect).second, usual.second, 1e-20);
   }
 }
 
-TEST(EngineKeys, AlphaEnlargesTheBase) {
+TEST(EngineKeys, SomeEnginesEnlargeTheBaseByAlpha) {
   const std::string config = qwen3_with(R"("type": "dynamic", "factor": 1.0, "alpha": 1000)");
   const double second = std::pow(1e6 * std::pow(1000, 128.0 / 126), -2.0 / 128);
   for (const std::string_view dialect : {"vllm", "vllm@0.22", "sglang"})

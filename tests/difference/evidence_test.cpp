@@ -64,7 +64,7 @@ TEST(Evidence, AReadingNamesItsEvidence) {
   EXPECT_EQ(test::value_of(read_as(model, Dialect{})).evidence.kind, Evidence::none);
 }
 
-TEST(Evidence, AFormOnWhichAReleaseFailedIsUnknown) {
+TEST(Evidence, AConfigFormThatAReleaseFailedOnIsUnknown) {
   constexpr std::string_view config = R"({"model_type": "llama", "hidden_size": 128,
     "num_attention_heads": 2, "rope_theta": 10000.0, "partial_rotary_factor": 0.5})";
   const DialectReading reading = reading_in(config, "transformers@4.57");
@@ -91,7 +91,7 @@ TEST(Evidence, AModelTheEngineDoesNotHaveIsDifferent) {
   EXPECT_EQ(agreement_of(qwen3, "transformers@4.45", "transformers"), Agreement::different);
 }
 
-// llama.cpp, vLLM and SGLang find a model by its class, and Kimi K2 uses DeepSeek's.
+// llama.cpp, vLLM and SGLang find a model by its class. Kimi K2 uses DeepSeek's class.
 TEST(Evidence, FamiliesThatUseAnotherFamilysClassAreNotAbsent) {
   for (const char* family : {"kimi_k2", "nemotron-nas"}) {
     const std::string config = std::string(R"({"model_type": ")") + family + R"(",
@@ -103,7 +103,7 @@ TEST(Evidence, FamiliesThatUseAnotherFamilysClassAreNotAbsent) {
   }
 }
 
-TEST(Evidence, ANameThatNoReleaseMapsIsUnknownInEach) {
+TEST(Evidence, AModelTypeThatNoReleaseHasIsUnknownInEach) {
   for (const char* family : {"Yi", "xverse", "mimo"}) {
     const std::string config = std::string(R"({"model_type": ")") + family +
                                R"(", "hidden_size": 128, "num_attention_heads": 2})";
@@ -137,7 +137,7 @@ TEST(Evidence, MlxDividesHiddenSizeByHeadsAndIgnoresHeadDim) {
   EXPECT_EQ(reading_in(config, "mlx").model.rotary.front().spec.head_dim, 64);
 }
 
-TEST(Evidence, TheSameNeedsEvidenceOfBoth) {
+TEST(Evidence, EqualReadingsWithEvidenceAgree) {
   EXPECT_EQ(agreement_of(plain, "transformers@4.57", "transformers"), Agreement::same);
   EXPECT_EQ(agreement_of(plain, "transformers", "mlx"), Agreement::same);
 }
@@ -157,7 +157,7 @@ TEST(Evidence, AnOverrideIsReadAsIfTheConfigHadIt) {
   const ResolveOptions options{.overrides = {{"rope_parameters.rope_theta", "5e5"},
                                              {"rope_parameters.rope_type", "default"}}};
   const DialectReading reading = reading_in(plain, "transformers@4.51", options);
-  EXPECT_EQ(reading.model.rotary.front().spec.base.get(), 10000.0);  // rope_parameters is of 5.0
+  EXPECT_EQ(reading.model.rotary.front().spec.base.get(), 10000.0);  // not read before 5.0
   EXPECT_EQ(reading_in(plain, "transformers", options).model.rotary.front().spec.base.get(), 5e5);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Differences of two models: layers, fields, and the limits of a difference.
+// Differences of two models: layers, fields and rows, and what is no difference.
 #include "rotary/model_difference.hpp"
 
 #include <gtest/gtest.h>
@@ -61,7 +61,7 @@ TEST(ModelDifference, ABaseOffByAFloat32RoundingIsNoDifference) {
   EXPECT_EQ(base->effect, FieldEffect::rows);
 }
 
-TEST(ModelDifference, RulesThatGiveTheSameRowsAreOneModel) {
+TEST(ModelDifference, RulesThatGiveTheSameRowsDoNotDiffer) {
   RotarySpec other = plain_spec();
   std::vector<double> inv_freq;
   for (int i = 0; i < 32; ++i) inv_freq.push_back(std::pow(10000.0, -i / 32.0));
@@ -71,7 +71,7 @@ TEST(ModelDifference, RulesThatGiveTheSameRowsAreOneModel) {
   EXPECT_NE(field_named(found.rotary.front().fields, "rope_type"), nullptr);
 }
 
-TEST(ModelDifference, AnotherPairingTurnsOtherFeatures) {
+TEST(ModelDifference, AnotherPairingRotatesOtherFeatures) {
   RotarySpec other = plain_spec();
   other.pairing = Pairing::interleaved;
   const RowsDifference rows = rows_of(plain_spec(), other);
@@ -93,7 +93,7 @@ TEST(ModelDifference, AnotherOrderOfTheSamePairsIsNoDifference) {
   EXPECT_EQ(rows.least_correlation, 1);
 }
 
-// Latent attention as configs and as GGUF files define it.
+// Configs define latent attention with interleaved_to_half, GGUF files with interleaved.
 TEST(ModelDifference, LatentAttentionInConfigsAndGgufIsNoDifference) {
   for (const std::string_view family :
        {"deepseek_v3", "kimi_k2", "glm4_moe_lite", "glm_moe_dsa", "longcat_flash", "mistral4"}) {
@@ -146,8 +146,8 @@ TEST(ModelDifference, TheAttentionFactorShowsAtPositionZero) {
   EXPECT_EQ(rows.least_correlation, 1);
 }
 
-// A generation crosses LongRoPE's original context. An engine that chooses the list once does not
-// notice.
+// A generation crosses LongRoPE's original context. An engine that chooses a list for the entire
+// context has the long list from the start.
 TEST(ModelDifference, LengthPoliciesMakeADifference) {
   RotarySpec spec = plain_spec();
   spec.scaling = LongRopeScaling{.short_factor = std::vector<double>(32, 1.0),
@@ -274,8 +274,8 @@ TEST(LengthPolicy, AgreesWithTheReleases) {
             (Lengths{2048, 2048, 2049, 4096, 4097, 4097, 4097, 2048, 5001}));
 }
 
-// The first position at which embeddings differ. conformance/golden/first_positions.py found the
-// expected ones by comparing every row.
+// The first position at which rows differ. conformance/golden/first_positions.py found it by
+// comparing every row.
 
 nlohmann::json recorded_cases() {
   std::ifstream file(test::source_path("tests/golden/first_positions.json"));
@@ -302,7 +302,7 @@ TEST(FirstPositions, AgreeWithASearchOfEveryRow) {
       EXPECT_EQ(*found.first_position, first.get<std::int64_t>());
     }
     EXPECT_EQ(found.pairs, recorded.at("pairs").get<std::vector<std::int64_t>>());
-    // Double against 80 bits: of angles below 2^20 radians, 2^-33.
+    // The record has 80 bits. In double, an angle below 2^20 radians is off by at most 2^-33.
     const auto expect_near = [&](const char* member, double value) {
       EXPECT_NEAR(value, recorded.at(member).get<double>(), 0x1p-32) << member;
     };
