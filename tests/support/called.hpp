@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls that tables of refusals make. Tests of cuda/ substitute a device's calls, which must
-// refuse with the same words. Suites named OfTheCpuAlone are for the CPU only.
+// The calls whose refusals tests check. Tests of cuda/ replace them by the device's calls, which
+// must refuse with the same messages. Suites whose names end in OfTheCpuAlone run on the CPU only.
 #pragma once
 
 #include "rotary/kv_cache.hpp"

@@ -18,7 +18,7 @@ inline constexpr std::array all_dtypes = {DType::f32, DType::bf16, DType::f16, D
 inline constexpr std::array all_directions = {Direction::forward, Direction::inverse,
                                               Direction::transpose};
 
-// Base 10000 over the window.
+// Frequencies of base 10000 for the window's pairs.
 [[nodiscard]] Frequencies frequencies_of(const HeadWindow& window, double attention_factor = 1);
 
 [[nodiscard]] Rotations rotations_of(const Frequencies& frequencies, const Positions& positions,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of fuzz/corpus/<target>/. Names beginning with y_ must be accepted, with n_ refused.
+// The files of fuzz/corpus/<target>/. Those named y_* must be accepted, those named n_* refused.
 #pragma once
 
 #include <algorithm>

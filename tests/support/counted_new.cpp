@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A separate file, so that no caller is compiled with the replacement. The forms for arrays call
-// these, as the standard requires. Those for nothrow would, too, but AddressSanitizer has its own.
+// This file is separate, so that no caller is compiled with the replacements. The standard's array
+// forms call them. The nothrow forms are replaced, too, because AddressSanitizer has its own.
 #include "support/counted_new.hpp"
 
 #include <atomic>
@@ -23,7 +23,7 @@ std::atomic<std::size_t> first_to_fail{never};  // counted from the process's st
 std::atomic<std::size_t> last_to_fail{never};
 std::atomic<bool> one_failed{false};
 
-// More than any machine has: AddressSanitizer's malloc would end the process.
+// Larger requests fail here. AddressSanitizer's malloc would end the process.
 std::atomic<std::size_t> most_bytes{(std::size_t{1} << 47) - 1};
 
 void* counted(std::size_t bytes, std::size_t alignment) {
@@ -99,7 +99,7 @@ FailingNew::~FailingNew() {
   last_to_fail = never;
 }
 
-// NOLINTNEXTLINE(readability-convert-member-functions-to-static): while one fails allocations
+// NOLINTNEXTLINE(readability-convert-member-functions-to-static): callers must hold a FailingNew
 bool FailingNew::has_failed() const noexcept { return one_failed; }
 
 }  // namespace rotary::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linking support/counted_new.cpp replaces every operator new by one that counts, and that fails on
+// Linking support/counted_new.cpp replaces operator new by one that counts allocations and fails on
 // request.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace rotary::test {
 // Allocations since the start of the process, including failed ones.
 [[nodiscard]] std::size_t allocation_count() noexcept;
 
-// Allocated and not yet freed.
+// Allocations not yet freed.
 [[nodiscard]] std::int64_t live_allocations() noexcept;
 
 // Bytes not yet freed, and their maximum since the last restart_peak().

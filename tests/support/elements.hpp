@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of every dtype as numbers, by the tests' own conversions.
+// Reads and stores elements of every dtype by the tests' own conversions.
 #pragma once
 
 #include <bit>
@@ -33,7 +33,7 @@ namespace rotary::test {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-// The nearest element's bits in the lowest bytes, ties to even. bf16 rounds from the nearest float.
+// The bits of the nearest element, ties to even, in the lowest bytes. bf16 rounds to float first.
 [[nodiscard]] inline std::uint64_t bits_of(DType dtype, double value) noexcept {
   switch (dtype) {
     case DType::f32:

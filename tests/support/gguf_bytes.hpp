@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes GGUF files in memory, valid ones and broken ones. Follows the format (docs/theory/gguf.md)
-// and shares no code with the reader.
+// Writes valid and broken GGUF files in memory. Follows the format (docs/theory/gguf.md) and shares
+// no code with the reader.
 #pragma once
 
 #include <bit>
@@ -74,7 +74,7 @@ class GgufFile {
     return text("general.architecture", architecture);
   }
 
-  // "$" in a name is the architecture.
+  // A "$" at the start of a name stands for the architecture.
   GgufFile& u32(std::string_view name, std::uint32_t value) {
     return key(name, 4, OrderedBytes(order()).u32(value));
   }
@@ -111,7 +111,7 @@ class GgufFile {
     for (const std::string& value : values) array.text(value);
     return key(name, 9, array);
   }
-  // Takes any type and bytes.
+  // Adds a key of any type with any bytes.
   GgufFile& key(std::string_view name, std::uint32_t type, const OrderedBytes& value) {
     const bool is_own = name.starts_with("$");
     keys_.text(is_own ? name_ + std::string(name.substr(1)) : std::string(name));
@@ -126,7 +126,7 @@ class GgufFile {
     for (const float value : values) data_.f32(value);
     return *this;
   }
-  // Adds only a list entry, without data.
+  // Adds a tensor to the list, without data.
   GgufFile& entry(std::string_view name, const std::vector<std::int64_t>& extents,
                   std::uint32_t type, std::uint64_t offset) {
     tensors_.text(name).u32(static_cast<std::uint32_t>(extents.size()));
@@ -136,7 +136,7 @@ class GgufFile {
     return *this;
   }
 
-  // Makes the header state other numbers of tensors and keys.
+  // Makes the header state these numbers of tensors and keys.
   GgufFile& claim(std::uint64_t tensors, std::uint64_t keys) {
     claimed_ = true;
     claimed_tensors_ = tensors;

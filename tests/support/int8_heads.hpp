@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// 8-bit heads with a scale for each head and token in their own memory. All other bytes are guards.
+// 8-bit heads and a scale for each head and token, in a buffer whose other bytes are guards.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ class Int8Heads {
     const bool padded = lying == Lying::padded;
     const bool behind = lying == Lying::scales_behind_heads;
     view_.extents = extents;
-    Extents room = extents;  // of a head, followed by its scale
+    Extents room = extents;  // with the padding or the scale behind each head
     room.features = behind ? (extents.features + 7) / 4 * 4 : extents.features + (padded ? 3 : 0);
     view_.strides = lying == Lying::bhtd ? strides_bhtd(room) : strides_bthd(room);
     const std::int64_t heads = extents.batch * extents.tokens * extents.heads;
@@ -66,7 +66,7 @@ class Int8Heads {
   }
   [[nodiscard]] const std::vector<std::int8_t>& bytes() const { return bytes_; }
 
-  // Scales from 2^low to 2^high.
+  // Scales have any sign, and 2^low <= |scale| < 2^(high + 1).
   void fill(std::uint64_t seed, int low, int high) const {
     Random random(seed);
     for_each_element(view_.extents, [&](const HeadIndex& at, std::int64_t f) {

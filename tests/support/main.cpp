@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The main of every test binary. If ROTARY_INSTRUCTION_SET names a set that the build or machine
-// lacks, the tests are skipped (exit 77). If the library used another set, they fail.
+// The main function of every test binary. Skips the tests (exit 77) if this build or machine lacks
+// the instruction set in ROTARY_INSTRUCTION_SET. Fails if the library used another set.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
 
   const auto supported = rotary::supported_instruction_sets();
   if (std::find(supported.begin(), supported.end(), forced) == supported.end()) {
-    std::printf("skipped: %s is not in this build, or not of this machine, which run", forced);
+    std::printf("skipped: this build or machine lacks %s; it has", forced);
     for (const std::string_view name : supported) {
       std::printf(" %.*s", static_cast<int>(name.size()), name.data());
     }

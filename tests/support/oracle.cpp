@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exact pair is in long double. Its error (2^-63) is far below the contract's unit: 2^-24
-// hypot(pair), for f64 2^-53 hypot(pair).
+// The exact pair is computed in long double. Its error, about 2^-63 hypot(pair), is far below the
+// contract's unit: 2^-53 hypot(pair) for f64, 2^-24 hypot(pair) for the other dtypes.
 #include "support/oracle.hpp"
 
 #include "check/views.hpp"

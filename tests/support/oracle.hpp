@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares rotated elements with the reference, within exactly the bounds of
+// Compares rotated elements with the reference, within the bounds of
 // include/rotary/numeric_contract.hpp.
 #pragma once
 
@@ -33,7 +33,7 @@ class Oracle {
         positions_(std::move(positions)),
         rows_(positions_, frequencies_.inv_freq, {.xpos = *frequencies_.xpos, .role = role}) {}
 
-  // Checks that dst is src rotated within the bound, and that other features are copied.
+  // Checks that dst is src rotated, within the bound, and that unrotated features are copied.
   [[nodiscard]] testing::AssertionResult accepts(const ConstHeadsView& dst,
                                                  const ConstHeadsView& src,
                                                  Direction direction) const;

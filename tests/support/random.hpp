@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers that are the same on every machine and standard library, so that failures recur.
-// (std distributions differ between libraries.)
+// Random numbers that are the same on every machine. Those of std::uniform_real_distribution differ
+// between standard libraries.
 #pragma once
 
 #include <cmath>
@@ -28,7 +28,7 @@ class Random {
   // Like activations: uniform in [-4, 4).
   [[nodiscard]] float activation() { return static_cast<float>(unit() * 8 - 4); }
 
-  // Any sign and significand; 2^lowest <= |x| < 2^(highest + 1).
+  // A random sign and significand, with 2^lowest <= |x| < 2^(highest + 1).
   [[nodiscard]] double magnitude(int lowest, int highest) {
     const double significand = (unit() < 0.5 ? -1 : 1) * (1 + unit());
     return std::ldexp(significand, static_cast<int>(integer(lowest, highest)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records the bits that a test's calls return, for ./dev record: refactoring must keep them.
+// Records the bits that a test's calls return. ./dev record compares them with tests/recorded.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace rotary::test {
 
-// Appends the test's name and a hash of the bits to the file named by ROTARY_RECORDED_BITS; does
-// nothing without it.
+// Appends the test's name and a hash of the bits to the file that ROTARY_RECORDED_BITS names. Does
+// nothing if the variable is not set.
 void record_bits(std::span<const std::byte> bits);
 
 template <class Values>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of refusals: change one thing about a valid call and check the error.
+// For tests of refusals, which change one thing about a valid call and check the error.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,10 +22,9 @@ void refused(const Outcome& outcome, Parts parts, ErrorCode code = ErrorCode::in
   EXPECT_TRUE(fails(outcome, code, parts)) << at.file_name() << ":" << at.line();
 }
 
-// Base for tests of a valid call `c`. A row changes one thing in its first argument:
+// Holds a valid call `c`. The first argument of refuse() changes one thing about it:
 //   refuse(c.k.data = nullptr, {"k: data must not be null"});
-// It then calls Call::run() and resets `c`. If Call::written() exists, the destinations it returns
-// must be unchanged.
+// refuse() expects an error of Call::run(), and Call::written() (if any) unchanged. It resets `c`.
 template <class Call>
 class Refusals : public testing::Test {
  protected:

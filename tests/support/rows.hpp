@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares rows of cos and sin with MPFR and with each other.
+// Compares rows of cos and sin with MPFR, and returns their bits.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace rotary::test {
 
 inline constexpr RowDType all_row_dtypes[] = {RowDType::f32, RowDType::f64};
 
-// Checks every element of make_rotations' rows against its published bound.
+// Checks every element of make_rotations()' rows against the bound of numeric_contract.hpp.
 [[nodiscard]] testing::AssertionResult rows_within_bound(const Frequencies& frequencies,
                                                          const Positions& positions, RowDType rows);
 

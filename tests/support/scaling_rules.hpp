@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks for every scaling rule: frequencies match the long double reference, bad values are
-// refused, and the text matches the struct.
+// Checks for every scaling rule: frequencies agree with the long double reference, bad values are
+// refused, and JSON text gives the same rule as the struct.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ inline void expect_as_reference(const RotarySpec& spec, Context context = {}) {
 }
 
 // Compares with the reference for typical and unusual bases and dimensions. least_dim: the smallest
-// that the rule accepts.
+// rotary_dim that the rule accepts.
 inline void expect_as_reference_for_many_specs(const Scaling& scaling, Context context = {},
                                                std::int64_t least_dim = 2) {
   for (const double base : {1.0000001, 2.0, 100.0, 10000.0, 500000.0, 1e11}) {

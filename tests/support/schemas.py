@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validates against docs/schema, whose files reference one another, without a network."""
+"""Validates documents against docs/schema. Needs no network for references between its files."""
 
 import functools
 import json

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries or keys in their own memory, in any layout that models use. All other bytes are guards:
-// before, after and, in strided layouts, between elements.
+// Queries or keys in a buffer, in any layout that models use. All other bytes of the buffer are
+// guards: before, after and, in strided layouts, between elements.
 #pragma once
 
 #include <array>
@@ -88,7 +88,7 @@ void for_each_element(const Extents& extents, Visit visit) {
 
 void fill(Tensor& tensor, Random& random);  // uniform in [-4, 4)
 
-// Magnitudes 2^-30 .. 2^30, for f16 2^-24 .. 2^16, for f64 2^-300 .. 2^300.
+// Magnitudes 2^-30 .. 2^30, for f16 2^-24 .. 2^15, for f64 2^-300 .. 2^300.
 void fill_with_any_magnitude(Tensor& tensor, Random& random);
 
 // Copies elements into another layout; extents and dtype must match.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Embeddings and tables as tensors with one head, with the same guards and layouts.
+// Embeddings and tables as tensors with one head, with the guards and layouts of Tensor.
 #pragma once
 
 #include "rotary/tensor_view.hpp"

@@ -6,7 +6,7 @@
 namespace rotary::test {
 namespace {
 
-// Shaw's vectors with random numbers in [-1, 1).
+// Shaw's vectors of random numbers in [-1, 1).
 reference::ShawVectors random_vectors(const ShawWindow& window, std::int64_t features,
                                       std::uint64_t seed) {
   const Extents extents{.tokens = window.rows(), .heads = 1, .features = features};
@@ -29,7 +29,7 @@ std::vector<EncodingSample> attend_encodings(const AttentionShape& shape) {
     const reference::Rotary whole{
         .window = {.head_dim = shape.features, .rotary_dim = shape.features, .pairing = pairing},
         .inv_freq = inv_freq};
-    all.push_back({"rotary of whole heads", {.rotary = whole}});
+    all.push_back({"rotary of entire heads", {.rotary = whole}});
     all.push_back(
         {"rotary and a bias",
          {.rotary = whole, .bias = Alibi{.heads = shape.heads, .form = AlibiForm::symmetric}}});
@@ -61,24 +61,25 @@ std::vector<NamedMask> attend_masks() {
                                                  {1, 2, 7, 3, 17, 10, 0}};
   const std::vector<AttentionSequence> padded = {{0, 4, 5, 6, 17, 12, 0}, {1, 0, 6, 0, 14, 8, 0}};
   constexpr AttentionMask causal{.order = AttentionOrder::causal};
-  return {{"bidirectional", {.order = both}},
-          {"causal", causal},
-          {"causal window", {.order = order, .left = 5}},
-          {"window of itself", {.order = order, .left = 0}},
-          {"window to both sides", {.order = both, .left = 3, .right = 2}},
-          {"sinks and window", {.order = order, .left = 4, .sinks = 3}},
-          {"sinks and window to both sides", {.order = both, .left = 2, .right = 1, .sinks = 2}},
-          {"keys well before the query", {.order = both, .right = -6}},
-          {"an older window, and sinks", {.order = order, .left = 12, .right = -7, .sinks = 1}},
-          {"everything is a sink", {.order = order, .left = 1, .sinks = 1000}},
-          {"packed", causal, packed},
-          {"packed, window and sinks", {.order = both, .left = 4, .right = 1, .sinks = 1}, packed},
-          {"padded left, and right", causal, padded},
-          {"no keys in common", {.order = order, .left = 2}, {{1, 1, 4, 2, 9, 40, 0}}},
-          {"positions beyond 8k", causal, {{0, 0, 9, 0, 23, 99'990, 99'976}}},
-          {"negative positions", causal, {{0, 0, 9, 0, 23, -9, -23}}},
-          {"temperature", causal, {}, StepTemperature{.scale = 0.5, .interval_tokens = 5}},
-          {"logn", causal, padded, LognTemperature{.trained_tokens = 4}}};
+  return {
+      {"bidirectional", {.order = both}},
+      {"causal", causal},
+      {"causal window", {.order = order, .left = 5}},
+      {"window of the query's own position", {.order = order, .left = 0}},
+      {"window to both sides", {.order = both, .left = 3, .right = 2}},
+      {"sinks and window", {.order = order, .left = 4, .sinks = 3}},
+      {"sinks and window to both sides", {.order = both, .left = 2, .right = 1, .sinks = 2}},
+      {"keys well before the query", {.order = both, .right = -6}},
+      {"window of earlier keys, and sinks", {.order = order, .left = 12, .right = -7, .sinks = 1}},
+      {"everything is a sink", {.order = order, .left = 1, .sinks = 1000}},
+      {"packed", causal, packed},
+      {"packed, window and sinks", {.order = both, .left = 4, .right = 1, .sinks = 1}, packed},
+      {"padded left, and right", causal, padded},
+      {"no key in the window", {.order = order, .left = 2}, {{1, 1, 4, 2, 9, 40, 0}}},
+      {"positions beyond 8k", causal, {{0, 0, 9, 0, 23, 99'990, 99'976}}},
+      {"negative positions", causal, {{0, 0, 9, 0, 23, -9, -23}}},
+      {"temperature", causal, {}, StepTemperature{.scale = 0.5, .interval_tokens = 5}},
+      {"logn", causal, padded, LognTemperature{.trained_tokens = 4}}};
 }
 
 bool meet(const EncodingSample& encoding, const NamedMask& mask) {

@@ -11,8 +11,8 @@
 
 namespace rotary::test {
 
-// The encodings of attend(): rotary over whole heads and over the last features; each alone, with a
-// bias, and with Shaw's vectors. One of Shaw's windows is wider than any sequence.
+// Every encoding that attend() applies, alone and combined. Rotary rotates part of a head, entire
+// heads, or the last features. One of Shaw's windows is wider than any sequence.
 [[nodiscard]] std::vector<EncodingSample> attend_encodings(const AttentionShape& shape);
 
 struct NamedMask {
@@ -27,14 +27,14 @@ inline constexpr AttentionShape small{
 
 [[nodiscard]] std::vector<NamedMask> attend_masks();
 
-// False if positions are so distant that xPos's factor is out of bounds.
+// Whether a test may combine them: xPos's factor is out of bounds at positions beyond 8k.
 [[nodiscard]] bool meet(const EncodingSample& encoding, const NamedMask& mask);
 
-// A case with 12 features.
+// The scale suits heads of 12 features.
 [[nodiscard]] AttendCase case_of(const AttentionShape& shape, const EncodingSample& encoding,
                                  const NamedMask& mask);
 
-// Spreads the scores of random activations, uniform in [-4, 4), by about 2.
+// Gives scores of random activations, uniform in [-4, 4), a standard deviation of about 2.
 inline double scale_for(std::int64_t head_dim) {
   return 0.4 / std::sqrt(static_cast<double>(head_dim));
 }

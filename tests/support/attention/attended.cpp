@@ -140,7 +140,7 @@ void Attended::ask_for_weights() {
   options_.weights = ScoresView{weights.data() + 1, DType::f32, extents, strides_bhqk(extents)};
 }
 
-// Tokens in no sequence have position 0.
+// Tokens outside every sequence get position 0.
 void Attended::turn() {
   const reference::Rotary& rotary = *case_.encoding.rotary;
   frequencies_ =
@@ -180,7 +180,7 @@ check::AttendCall Attended::call_of(KeysAndValues& keys) {
   return call;
 }
 
-// Masks have spare columns for keys in unused slots of pages.
+// Masks have spare columns for the unused slots of pages.
 Status Attended::run(Pages pages) {
   check::AttendCall call = call_of(pages);
   call.table = pages.table;
@@ -241,11 +241,11 @@ testing::AssertionResult Attended::is_right() {
   const check::Verdict found = check::verdict(call(), case_.encoding);
   if (!found.fault.empty()) return testing::AssertionFailure() << found.fault;
   if (found.rows_beyond > 0)
-    return testing::AssertionFailure() << "numbers that the contract says nothing of";
+    return testing::AssertionFailure() << "the contract has no bound for these numbers";
   if (!weights.empty() && (weights.front() != guard || weights.back() != guard))
-    return testing::AssertionFailure() << "something around the weights was written";
+    return testing::AssertionFailure() << "a guard around the weights was overwritten";
   if (!out.guards_intact() || log_sum_exp.front() != guard || log_sum_exp.back() != guard)
-    return testing::AssertionFailure() << "something around the result was written";
+    return testing::AssertionFailure() << "a guard around the result was overwritten";
   return testing::AssertionSuccess();
 }
 

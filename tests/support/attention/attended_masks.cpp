@@ -7,7 +7,7 @@
 namespace rotary::test {
 namespace {
 
-// Leaves room for the keys of whole pages.
+// Adds columns for the unused slots of a sequence's last page.
 Shape mask_shape(const PairMask& mask, DType dtype) {
   const ScoresExtents& n = mask.extents;
   const std::int64_t columns = n.keys == 1 ? 1 : n.keys + 40;

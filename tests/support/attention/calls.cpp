@@ -82,7 +82,7 @@ std::span<double> of_query(Heads& heads, const Pair& at) {
   return features_of(heads, at.batch, at.query, at.head);
 }
 
-// A table as wide as these heads.
+// A table with as many features as these heads.
 ShawTable table_of(const reference::ShawVectors& vectors, const Heads& heads) {
   return {vectors.window, matrix_of(vectors.table, heads.extents.features)};
 }
@@ -200,7 +200,7 @@ class Calls {
     numbers_.out = std::move(out.values);
   }
 
-  // Returns the gradient of the weights. Adds the gradients of v and of Shaw's value vectors.
+  // Returns the gradient of the weights. Stores the gradients of v and of Shaw's value vectors.
   Numbers gradient_of_weights() {
     Numbers d_weights(numbers_.weights.size());
     Heads d_v = zeros_like(v_);
@@ -265,7 +265,7 @@ class Calls {
   PositionLists positions_;
   ScoresExtents n_;
   BiasRange range_;
-  Heads q_;  // multiplied by its factors
+  Heads q_;  // multiplied by query_factors
   Heads v_;
   Heads d_out_;
   Heads turned_q_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention for each encoding, composed of the library's calls on float64 tensors with plain sums
-// and softmax; and its gradients from the gradient calls.
+// Computes attention with each encoding on float64 tensors: the library's calls for the encoding,
+// plain sums and softmax for the rest. The library's gradient calls give the gradients.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,7 @@
 
 namespace rotary::test {
 
-// Attention's results and gradients; empty if a case lacks them. Parameters are in the order of
-// add_bias_gradient().
+// Results and gradients of attention. Those that a case lacks are empty.
 struct AttentionNumbers {
   std::vector<double> out = {};
   std::vector<double> log_sum_exp = {};  // -Inf if the query sees no key
@@ -20,25 +19,25 @@ struct AttentionNumbers {
   std::vector<double> d_q = {};
   std::vector<double> d_k = {};
   std::vector<double> d_v = {};
-  std::vector<double> d_parameters = {};
+  std::vector<double> d_parameters = {};  // in the order of add_bias_gradient()
   std::vector<double> d_shaw_keys = {};
   std::vector<double> d_shaw_values = {};
   std::vector<double> d_cope = {};
 };
 
-// `seen` replaces the mask of `attention`: [batch][queries][keys], with at least one key for each
-// query. Shaw and CoPE use positions from the first key's on. If documents restart positions,
-// distances are right within a document, and `seen` hides keys of other documents.
+// `seen` replaces the mask of `attention`: [batch][queries][keys]. Shaw and CoPE count positions
+// from the first key on, even if documents restart them: distances within a document stay right,
+// and `seen` hides keys of other documents.
 struct AttentionCall {
   const reference::AttentionInputs& inputs;
   const reference::Attention& attention;
-  std::optional<Frequencies> frequencies = {};  // of its rotary embedding
+  std::optional<Frequencies> frequencies = {};  // empty: no rotary embedding
   std::vector<bool> seen;
 };
 
 // d_out: the loss's gradient with respect to out.
 [[nodiscard]] AttentionNumbers by_calls(const AttentionCall& call, const reference::Heads& d_out);
-// The library computes the parameters' gradients from the reference's gradient of the scores.
+// The reference gives no d_parameters, so the library computes them from the reference's d_bias.
 [[nodiscard]] AttentionNumbers by_reference(const reference::AttentionInputs& inputs,
                                             const reference::Attention& attention,
                                             const reference::Heads& d_out);
@@ -49,7 +48,7 @@ struct AttentionCall {
                                                       const reference::Attention& attention,
                                                       const std::vector<double>& d_bias);
 
-// NaN, within no bound, if either list holds a NaN or sizes differ. Equal infinities do not differ.
+// NaN if a list holds a NaN or the sizes differ: no bound allows it. Equal infinities differ by 0.
 [[nodiscard]] double largest_difference(const std::vector<double>& a, const std::vector<double>& b);
 
 }  // namespace rotary::test

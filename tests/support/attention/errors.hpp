@@ -34,7 +34,7 @@ inline Rotations rotations_for(std::int64_t head_dim, std::int64_t tokens,
   return rotations_of(frequencies_of(window), ConsecutivePositions{0, tokens});
 }
 
-// A valid call, of which a test changes one thing.
+// A valid call. A test changes one thing about it.
 struct AttendCall {
   Tensor q_tensor = random_tensor({.extents = q_extents}, 1);
   Tensor k_tensor = random_tensor({.extents = k_extents}, 2);
@@ -57,7 +57,7 @@ struct AttendCall {
   [[nodiscard]] auto written() const { return std::pair(out_tensor.bytes(), sums); }
   [[nodiscard]] Status run() const {
     auto status = attend(out, q, k, v, options);
-    // attend_bytes() takes no outputs; if it fails, it gives the same error.
+    // attend_bytes() does not take outputs. If it fails, attend() must give the same error.
     const auto bytes = attend_bytes(q, k, v, options);
     if (!bytes) refused(status, {bytes.error().message}, bytes.error().code);
     return status;
@@ -69,7 +69,7 @@ struct PagedAttendCall : AttendCall {
   [[nodiscard]] Status run() const { return attend(out, q, pages, options); }
 };
 
-// The first cache-line-aligned bytes of `room`.
+// `bytes` bytes of `room`, from its first multiple of 64 bytes on.
 inline std::span<std::byte> aligned_part(std::vector<std::byte>& room, std::size_t bytes) {
   const auto address = reinterpret_cast<std::uintptr_t>(room.data());
   return std::span(room).subspan((64 - address % 64) % 64, bytes);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries, keys, values, limits and biases for tests of attention kernels, with their values in
-// double.
+// Random inputs for tests of attention kernels: queries, keys, values, limits and biases.
 #pragma once
 
 #include <algorithm>
@@ -61,13 +60,14 @@ inline const AttendTypeKernels& kernels_of(DType dtype) {
   return dtype == DType::f32 ? all.f32 : dtype == DType::bf16 ? all.bf16 : all.f16;
 }
 
-// The layout of key heads in memory.
+// The layout of keys and values in memory.
 struct Lying {
   std::int64_t block_keys = 1;
   std::int64_t padding = 0;  // elements between heads
 };
 
-// Heads and their values. Memory ends with the last head, so sanitizers see reads beyond it.
+// Heads in memory, and their elements in double. A block's memory ends with its last head, so
+// sanitizers see reads beyond it.
 struct PlacedHeads {
   PlacedHeads(DType type, std::int64_t heads, std::int64_t features, const Lying& lying,
               Random& random)
@@ -113,7 +113,8 @@ inline constexpr std::array all_limits = {Limits::causal,  Limits::bidirectional
 inline constexpr std::array bias_kinds = {BiasKind::none, BiasKind::toeplitz, BiasKind::clipped,
                                           BiasKind::dense, BiasKind::with_minus_infinity};
 
-// Weights are summed by distance: 7 before the query to 12 after it. Farther keys count there.
+// Kernels sum weights by distance, from 7 keys before the query to 12 after it. Farther keys count
+// in the first or last place.
 inline constexpr std::int64_t places = 20;
 
 struct Sizes {
@@ -216,7 +217,7 @@ struct Problem {
     turn(q, of_queries);
   }
 
-  // Rotates only the values; the kernels rotate the elements.
+  // Rotates only `values`, since the kernels rotate the elements in memory.
   static void turn(PlacedHeads& tensor, const HeadRotation& rotation) {
     for (std::size_t h = 0; h < tensor.values.size(); ++h) {
       const float* const cos = rotation.rows + static_cast<std::int64_t>(h) * rotation.row_stride;

@@ -10,7 +10,7 @@
 namespace rotary::test {
 namespace {
 
-// One segment for each token, for all batch rows; or a list for each row.
+// The case has one list of segments for all batch rows, or a list for each.
 SegmentMap segments_for(const LinearCase& of, const Qkv& qkv) {
   const bool shared = static_cast<std::int64_t>(of.segments.size()) == qkv.k.extents().tokens;
   return segments_of(of, shared ? 1 : qkv.k.extents().batch);
@@ -84,7 +84,7 @@ testing::AssertionResult is_linear_attention(const Tensor& out, std::int64_t fir
   const check::Verdict found = check::verdict(call);
   if (!found.fault.empty()) return testing::AssertionFailure() << found.fault;
   if (found.rows_beyond > 0)
-    return testing::AssertionFailure() << "numbers that the contract says nothing of";
+    return testing::AssertionFailure() << "the contract has no bound for these numbers";
   if (!out.guards_intact()) return testing::AssertionFailure() << "guard bytes were written";
   return testing::AssertionSuccess();
 }

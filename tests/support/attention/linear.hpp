@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call of linear_attend in its own memory, compared with the reference element by element,
-// within exactly the bound of include/rotary/numeric_contract.hpp.
+// Calls linear_attend on random tensors. Compares each element with the reference, within the bound
+// of include/rotary/numeric_contract.hpp.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,11 +14,11 @@
 
 namespace rotary::test {
 
-// A call of linear_attend. Earlier calls of the same test may have added keys.
+// Defines a result. One call computes it, or several calls with a state.
 struct LinearCase {
   FeatureMap map;
   LinearMask mask = LinearMask::causal;
-  std::optional<HeadWindow> window = {};    // of the rotated features
+  std::optional<HeadWindow> window = {};    // empty: no rotation
   std::int64_t first_position = 0;          // the position of token t is first_position + t
   std::vector<std::int32_t> segments = {};  // [batch][tokens] or [tokens]; empty: none
   double epsilon = 1e-6;
@@ -36,7 +36,7 @@ struct LinearShape {
   DType dtype = DType::f32;
   std::int64_t batch = 1;
   std::int64_t tokens = 0;
-  std::int64_t key_tokens = -1;  // -1: as many as tokens
+  std::int64_t key_tokens = -1;  // -1: the same as tokens
   std::int64_t heads = 1;        // of q
   std::int64_t key_heads = 1;
   std::int64_t head_dim = 4;
@@ -50,14 +50,14 @@ struct LinearShape {
 
 [[nodiscard]] SegmentMap segments_of(const LinearCase& of, std::int64_t batch);
 
-// Rotations for all tokens; the options have no state.
+// Rotations of `tokens` tokens from of.first_position on.
 [[nodiscard]] std::optional<Rotations> rotations_for(const LinearCase& of, DType dtype,
                                                      std::int64_t tokens);
 
-// Runs linear_attend on a whole case.
+// Runs linear_attend once for the entire case, without a state.
 [[nodiscard]] Tensor attended(const LinearCase& of, const Qkv& qkv, Layout layout = Layout::bthd);
 
-// Compares out with tokens [first, first + out's tokens) of the whole case in all rows and heads.
+// Compares out with tokens [first, first + out's tokens) of the entire case.
 [[nodiscard]] testing::AssertionResult is_linear_attention(const Tensor& out, std::int64_t first,
                                                            const LinearCase& of, const Qkv& qkv);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small attention inputs: every encoding, every kind of mask, random numbers.
+// Small random inputs of attention, with every encoding and every kind of mask.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace rotary::test {
 
 using check::AttentionShape;
 
-// Head groups of 2, of 3 and of 1.
+// 2, 3 and 1 query heads for each key head.
 inline constexpr AttentionShape attention_shapes[] = {
     {}, {.heads = 3, .key_heads = 1}, {.heads = 3, .key_heads = 3}};
 
@@ -35,10 +35,10 @@ struct EncodingSample {
   reference::AttentionEncoding encoding;
 };
 
-// No encoding, each alone, and several together, for these heads and features.
+// Samples without an encoding, with each alone, and with several together.
 [[nodiscard]] std::vector<EncodingSample> attention_encodings(const AttentionShape& shape);
 
-// [8][heads]; the T5 sample reads this static table.
+// The static table [8][heads] that the T5 samples read.
 [[nodiscard]] std::vector<double>& attention_t5_table(std::int64_t heads);
 
 struct MaskSample {
@@ -46,8 +46,8 @@ struct MaskSample {
   reference::Attention attention;  // mask, positions, scale and factors; no encoding
 };
 
-// Order, window, sinks, packed documents, and padding that leaves a query without keys. 2 batch
-// rows, 4 queries and 5 keys; the queries are the last tokens.
+// Masks with an order, a window, sinks, packed documents, and padding that leaves a query without
+// keys. They fit 2 batch rows, 4 queries and 5 keys; the queries are the last tokens.
 [[nodiscard]] std::vector<MaskSample> attention_masks();
 
 [[nodiscard]] reference::Attention with_encoding(const MaskSample& mask,
