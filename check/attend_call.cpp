@@ -21,7 +21,7 @@ void read(const QuantizedHeadsView& view, HeadsView& elements, HeadsView& scales
   scales = {view.scales, DType::f32, n, {.batch = s.batch, .token = s.token, .head = s.head}};
 }
 
-// Calls use(keys...) with keys in the call's form.
+// Calls use() with the keys and values as the call takes them: 8-bit, in pages, or neither.
 template <class Use>
 auto with_keys(const AttendCall& call, const Use& use) {
   if (call.in_int8) return use(call.quantized_keys());
@@ -29,7 +29,7 @@ auto with_keys(const AttendCall& call, const Use& use) {
   return use(call.k, call.v);
 }
 
-// A pair's index in a mask, whose extents may be 1.
+// The index of a pair's number in a mask. An extent of 1 serves every index.
 struct InMask {
   HeadIndex query;
   std::int64_t column = 0;

@@ -36,10 +36,10 @@ struct AttentionViews {
   HeadsView v;
 };
 
-// Owns nothing.
+// Owns no memory.
 struct AttendCall : AttentionViews {
-  // Whether keys and values are in 8 bits. k and v then locate the elements, and their dtype is
-  // unused; scales are heads with one feature.
+  // Whether keys and values are 8-bit. Then k and v locate the elements, and their dtype is unused.
+  // Scales are heads with one feature.
   bool in_int8 = false;
   HeadsView k_scales;
   HeadsView v_scales;
@@ -56,10 +56,10 @@ struct AttendCall : AttentionViews {
 };
 
 [[nodiscard]] Status run(const AttendCall& call);
-// attend_bytes() of the call, which must be one of attend().
+// attend_bytes() for the call, which must not have a map.
 [[nodiscard]] Result<std::size_t> bytes_for(const AttendCall& call);
 
-// The additive mask's number for a query's score in this column; 0 without a mask.
+// The number that the additive mask adds to a query's score in this column; 0 without a mask.
 [[nodiscard]] double number_at(const AttendOptions& options, const HeadIndex& query,
                                std::int64_t column);
 // Whether the boolean mask keeps the pair visible.
@@ -67,9 +67,8 @@ struct AttendCall : AttentionViews {
                           std::int64_t column);
 
 // Compares the results of a successful call with the definition of attention. The operands must be
-// unchanged. `definition` gives rotary and bias as formulas of the tokens' positions; rotary
-// applies to what the call rotates. If `definition` lacks them, cos and sin are the call's rows,
-// and the bias is that of fill_bias().
+// unchanged. `definition` may give rotary, which applies to what the call rotates, and a bias. Else
+// cos and sin are the call's rows, and fill_bias() computes the call's bias.
 [[nodiscard]] Verdict verdict(const AttendCall& call,
                               const reference::AttentionEncoding& definition = {});
 
@@ -78,7 +77,7 @@ struct CheckedRow {
   HeadIndex place;
   const ExactRow& exact;
   const ComputedRow& computed;
-  std::optional<std::int64_t> parts;  // of the keys, if a map cuts them
+  std::optional<std::int64_t> parts;  // number of parts into which a map cuts the keys
   bool is_bounded = false;            // whether the contract covers the scores
 };
 // Calls `use` for every row of every sequence.

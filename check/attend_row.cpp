@@ -20,7 +20,7 @@ double norm(std::span<const double> head) {
   return std::sqrt(squares);
 }
 
-// A NaN counts as the largest.
+// A NaN counts as infinite.
 void raise(std::vector<double>& largest, std::span<const double> numbers) {
   for (std::size_t f = 0; f < numbers.size(); ++f)
     largest[f] = std::max(largest[f], std::isnan(numbers[f]) ? infinity : std::abs(numbers[f]));
@@ -158,7 +158,7 @@ std::vector<double> ExactRow::bounds_by_key(DType dtype) const {
   return bounds;
 }
 
-// Weights of unseen keys must be 0. The sum must differ from 1 only within the bound.
+// Weights of unseen and masked keys must be 0.
 std::string ExactRow::weights_fault(const ComputedRow& computed) const {
   const double bound = attend_weight_error_bound(row_);
   std::size_t seen = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One query of one head by the definition of attention, in double, compared with the library's
-// result under the contract.
+// Computes one query of one head by the definition of attention, in double. Compares the library's
+// result with it, within the contract's bounds.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,9 @@
 
 namespace rotary::check {
 
-// A key's score, -Inf if a bias masks it, and the size of the bias in it.
 struct KeyScore {
-  double score = 0;
-  double bias_size = 0;
+  double score = 0;      // -Inf if a bias masks the key
+  double bias_size = 0;  // see bias_size()
 };
 
 // The library's numbers for a row. weights: [columns], or empty; key 0 is at `first_column`.
@@ -30,13 +29,13 @@ struct ComputedRow {
   std::int64_t first_column = 0;
 };
 
-// A visible key: its score, and its share of AttendedRow::score_size.
+// A visible key: its score, and the sizes that bounds depend on.
 struct SeenKey {
   std::int64_t key = 0;
-  double score = 0;  // -Inf if a bias masks it: then the weight is 0
+  double score = 0;  // -Inf if a bias masks the key: then its weight is 0
   double size = 0;
   double distance_size = 0;
-  double largest_factor = 0;  // of the products in the score
+  double largest_factor = 0;  // the largest factor of a product in the score
   double mask_size = 0;
 };
 
@@ -45,7 +44,7 @@ class ExactRow {
   // of_call: the quantities that all rows of a call share.
   ExactRow(const AttendedRow& of_call, std::int64_t features);
 
-  // Adds keys one by one in order. added: a vector added to the value (Shaw), or empty.
+  // Adds the next key. added: Shaw's vector that is added to the value, or empty.
   void add(const SeenKey& key, std::span<const double> value, std::span<const double> added = {});
 
   // Call after all keys. distances: number of Shaw's value vectors.
@@ -60,14 +59,14 @@ class ExactRow {
   [[nodiscard]] bool has_bounded_scores() const;
   [[nodiscard]] bool has_bounded_values() const;
 
-  // Names a number beyond its bound, or is empty. Requires bounded scores; skips unbounded
-  // features. parts: for attend_mapped().
+  // Names the first number beyond its bound; empty if there is none. Requires bounded scores. Skips
+  // unbounded features. parts: for attend_mapped().
   [[nodiscard]] std::string fault(const ComputedRow& computed,
                                   const std::optional<std::int64_t>& parts) const;
 
-  // Bounds of |error| of out's features, from each key's own score. A bound from the largest score
-  // is useless if a bias gives distant keys large scores but hardly any weight. A weight off by a
-  // factor changes the result by that factor times |v - out|.
+  // Bounds of |error| of out's features, from the size of each key's own score. The largest size
+  // gives a useless bound if a bias makes distant scores very negative: those keys have hardly any
+  // weight. A weight's relative error e changes the result by e times weight times |v - out|.
   [[nodiscard]] std::vector<double> bounds_by_key(DType dtype) const;
 
  private:
@@ -86,13 +85,13 @@ class ExactRow {
   double log_sum_exp_ = 0;
 };
 
-// A query's row. score_of is called for visible keys.
+// A query's row. score_of is called for visible keys only.
 [[nodiscard]] ExactRow exact_row(const reference::AttentionCase& of,
                                  const reference::QueryIndex& at, const AttendedRow& of_call,
                                  const std::function<KeyScore(std::int64_t)>& score_of);
 
-// The magnitude of a bias's terms. For ALiBi's form key_position: what attend() adds to scores and
-// log-sum-exp. A T5 table must be f32 or f64.
+// The sum of the magnitudes of a bias's terms. For ALiBi's form key_position these are slope * key
+// and slope * query, since attend() computes with their difference. A T5 table must be f32 or f64.
 [[nodiscard]] double bias_size(const RelativeBias& bias, const BiasIndex& at);
 
 }  // namespace rotary::check

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reference computes each sequence separately. Queries in no sequence are like queries without
-// keys.
+// The reference computes each sequence separately. Queries in no sequence count as a sequence
+// without keys.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -19,8 +19,8 @@ namespace {
 using reference::QueryIndex;
 using reference::size_of;
 
-// Under a map, angles at larger positions are too inexact to compare. A map rotates at positions up
-// to map_reach times the tokens' own.
+// Under a map, angles at positions beyond `farthest` are too inexact to compare. A map rotates at
+// positions up to map_reach times the tokens' own.
 constexpr std::int64_t farthest = std::int64_t{1} << 24;
 constexpr double map_reach = 64;
 
@@ -36,7 +36,7 @@ HeadIndex key_at(const AttendCall& call, const Placed& at, std::int64_t key, std
   return {call.table->blocks[at.index * call.table->stride + token / slots], token % slots, head};
 }
 
-// Names queries out of order or missing tokens, which no successful call has.
+// Names queries out of order, or tokens that do not exist. A successful call has neither.
 std::string misplaced(const AttendCall& call, const Placed& at, const Placed& before) {
   const AttentionSequence& s = at.sequence;
   const AttentionSequence& last = before.sequence;
@@ -44,7 +44,7 @@ std::string misplaced(const AttendCall& call, const Placed& at, const Placed& be
   const std::int64_t first = s.batch == last.batch ? last.first_query + last.queries : 0;
   if (s.batch < last.batch || s.batch >= q.batch || s.first_query < first || s.queries < 0 ||
       s.first_query + s.queries > q.tokens)
-    return "queries must be in order, and tokens of q";
+    return "queries must be tokens of q, in order";
   const Extents& k = call.k.extents;
   if (!call.table)
     return s.first_key < 0 || s.first_key + s.keys > k.tokens ? "keys must be tokens of k" : "";
@@ -68,7 +68,7 @@ reference::Heads heads_of(std::int64_t tokens, const Extents& n, const HeadOf& h
   return heads;
 }
 
-// A sequence's keys or values; 8-bit ones as scale * element, exact in double.
+// A sequence's keys or values. 8-bit ones are scale * element, which double holds exactly.
 reference::Heads keys_of(const AttendCall& call, const Placed& of, const HeadsView& view,
                          const HeadsView& scales) {
   return heads_of(of.sequence.keys, view.extents, [&](std::int64_t key, std::int64_t head) {
@@ -234,7 +234,7 @@ class SequenceRows {
     }
   }
 
-  // Rows given directly have no position error.
+  // The caller's own rows have no error from positions.
   [[nodiscard]] double rotation_errors() const {
     const auto error = [](double factor, double position) {
       return rotate_error_bound(Direction::forward, factor, position);
@@ -287,7 +287,7 @@ class SequenceRows {
                           }));
   }
 
-  // ClippedAngle has a part per pair and one for the rest; other maps have three.
+  // ClippedAngle has a part for each pair and one for the other keys; other maps have three parts.
   [[nodiscard]] std::optional<std::int64_t> parts() const {
     if (!call_.map) return {};
     const bool clips = std::holds_alternative<ClippedAngle>(*call_.map);
@@ -309,7 +309,7 @@ class SequenceRows {
   reference::Attention attention_;
   reference::AttentionCase case_;
   AttendedRow row_;
-  std::vector<double> bias_;  // [heads][queries][keys]; empty: no bias, or a formula
+  std::vector<double> bias_;  // [heads][queries][keys]; empty: no bias, or one by its formula
   std::string fault_;
 };
 

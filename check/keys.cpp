@@ -25,7 +25,7 @@ bool are_ordinary(std::span<const long double> numbers) {
   return std::ranges::all_of(numbers, is_ordinary);
 }
 
-// x: the elements before the norm, or their sizes.
+// Whether the contract covers the norm. x: the elements before it, or their sizes.
 bool is_covered(const reference::NormalizedToken& of, std::span<const long double> x) {
   for (std::size_t i = 0; i < x.size(); ++i) {
     if (!is_ordinary(x[i] / of.root_mean_square[i])) return false;
@@ -137,10 +137,10 @@ Int8Head in_int8(std::span<const float> numbers) {
 
 std::string shift_fault(const Int8Head& before, const Int8Head& after, const KeyTurn& by) {
   if (!std::isfinite(before.scale))
-    return std::isfinite(after.scale) ? "a scale that is not finite must stay so" : "";
+    return std::isfinite(after.scale) ? "a NaN or Inf scale must stay NaN or Inf" : "";
   if (before.is_zero()) {
     const bool stays = after.scale == 0 && after.is_zero();
-    return stays ? "" : "a head of zeros must keep them and get scale 0";
+    return stays ? "" : "a head of zeros must stay zero and get scale 0";
   }
   if (std::ranges::count(after.elements, -128) > 0) return "a new element must not be -128";
   const Token elements(before.elements.begin(), before.elements.end());
@@ -153,7 +153,7 @@ std::string shift_fault(const Int8Head& before, const Int8Head& after, const Key
   const long double scale = before.scale;
   const long double wanted = scale * largest / 127;
   if (!is_normal(scale) || !is_normal(wanted)) return {};
-  // Two roundings, and the largest element's error: √2 times a pair component's.
+  // Two roundings, and the error of the largest element: up to √2 times its pair's bound.
   const double units =
       2 + std::numbers::sqrt2 *
               rotate_error_bound(Direction::forward, by.attention_factor, by.position);
@@ -171,8 +171,7 @@ std::string shift_fault(const Int8Head& before, const Int8Head& after, const Key
       return fault_text("feature " + std::to_string(i), got, value, bound);
   }
   const auto is_most = [](std::int8_t element) { return element == 127 || element == -127; };
-  return std::ranges::any_of(after.elements, is_most) ? ""
-                                                      : "the largest element must be 127 steps";
+  return std::ranges::any_of(after.elements, is_most) ? "" : "the largest |element| must be 127";
 }
 
 }  // namespace rotary::check

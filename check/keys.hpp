@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys after append() or shift(): rotated, normalised or in 8 bits. Compares them within exactly
-// the errors of include/rotary/numeric_contract.hpp.
+// Compares keys after append() or shift() (rotated, normalised or in 8 bits) with exact ones,
+// within the bounds of include/rotary/numeric_contract.hpp.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace rotary::check {
 
-// A token's rotation. position: the one that error bounds take; 0 for rows given directly.
+// A token's rotation. Error bounds depend on its position, which is 0 for the caller's own rows.
 struct KeyTurn {
   HeadWindow window;
   std::vector<reference::CosSin> row;  // A cos and A sin of each pair
@@ -23,25 +23,24 @@ struct KeyTurn {
   long double position = 0;
 };
 
-// The rotation of a token by existing rows, which count as exact.
+// A token's rotation by these rows, which count as exact.
 [[nodiscard]] KeyTurn turn_of(const Rotations& rotations, std::int64_t batch, std::int64_t token);
 
-// A token's exact [heads][features]. Errors are relative to sizes.
+// A token's exact keys [heads][features], and the sizes that errors are relative to.
 struct ExactKeys {
   std::vector<long double> values;
   std::vector<long double> sizes;  // hypot of a pair; |value| of an unrotated feature
 };
 [[nodiscard]] ExactKeys turned(std::span<const long double> token, const KeyTurn& by);
 
-// units: |float32 key - exact| per feature, in 2^-24 * size.
 struct NormalizedKeys : ExactKeys {
-  std::vector<double> units;
+  std::vector<double> units;  // the bound of each |float32 key - exact|, in units of 2^-24 * size
 };
 // nullopt if the contract does not cover the token.
 [[nodiscard]] std::optional<NormalizedKeys> normalized(std::span<const long double> token,
                                                        std::int64_t heads, const KeyNorm& k_norm,
                                                        const std::optional<KeyTurn>& by = {});
-// Names a stored number beyond its bound, or is empty.
+// Names the first stored number beyond its bound; empty if there is none.
 [[nodiscard]] std::string fault(const NormalizedKeys& exact, std::span<const long double> stored,
                                 DType dtype);
 
@@ -57,7 +56,7 @@ struct Int8Head {
 // The head that append() makes of these numbers, bit for bit.
 [[nodiscard]] Int8Head in_int8(std::span<const float> numbers);
 
-// Says what is wrong with a shifted head, or is empty.
+// Says what is wrong with a shifted head; empty if nothing is.
 [[nodiscard]] std::string shift_fault(const Int8Head& before, const Int8Head& after,
                                       const KeyTurn& by);
 

@@ -22,18 +22,18 @@ struct LinearToken {
   double largest = 1;  // its largest feature, at least 1
 };
 
-// A key and its value. `token` is empty if the contract does not cover their numbers.
+// A key and its value. `token` is empty if the contract does not cover the key or the value.
 struct LinearKey {
   std::optional<LinearToken> token;
   Vector value;
 };
 
-// The contract covers these elements.
+// Whether the contract covers these elements.
 bool is_bounded(const Vector& elements) {
   return std::ranges::all_of(elements, [](long double each) { return std::abs(each) <= 0x1p30L; });
 }
 
-// A bound on a feature's exponent: Σ |w_d y_d| + |y|², for SoftmaxExp |x|.
+// A bound on the exponents of the features: Σ |w_d y_d| + |y|², for SoftmaxExp the largest |x|.
 double exponent_size(const FeatureMap& map, const Vector& x) {
   long double most = 0;
   const auto* const random = std::get_if<PositiveRandomFeatures>(&map);
@@ -119,7 +119,7 @@ class HeadVerdict {
     return token;
   }
 
-  // Numbers the documents; -1 for padding, which ends no document.
+  // Numbers the documents. Padding gets -1 and ends no document.
   void find_documents() {
     std::int64_t document = 0;
     std::int32_t latest = -1;  // before any document

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call of linear_attend() as a value; compares its results with the reference, element by
-// element, within exactly the bound of include/rotary/numeric_contract.hpp.
+// A call of linear_attend() as a value. Compares each element of its result with the reference,
+// within the bound of include/rotary/numeric_contract.hpp.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace rotary::check {
 
-// How tokens rotate: each token's angles, and the rotate_error_bound of q and k together.
+// How tokens rotate: the angles of each token, and the sum of rotate_error_bound for q and for k.
 struct LinearTurn {
   std::function<std::vector<reference::CosSin>(std::int64_t batch, std::int64_t token)> q;
   std::function<std::vector<reference::CosSin>(std::int64_t batch, std::int64_t token)> k;
@@ -25,11 +25,11 @@ struct LinearTurn {
   double errors = 0;
 };
 
-// Angles by definition: token t of q, and of k, is at positions[t].
+// Angles by definition. Token t of q and token t of k both have position positions.first + t.
 [[nodiscard]] LinearTurn turn_by(const Frequencies& frequencies,
                                  const ConsecutivePositions& positions, DType dtype);
 
-// Owns nothing.
+// Owns no memory.
 struct LinearCall {
   ConstHeadsView out;
   LinearHeads heads;
@@ -38,11 +38,12 @@ struct LinearCall {
   std::optional<SegmentMap> segments = {};
   double epsilon = 1e-6;
   std::optional<LinearTurn> turn = {};
-  // Number of tokens of an earlier call. Its last document ends there if another begins.
+  // The number of tokens of an earlier call. The next token continues that call's last document,
+  // whatever its segment.
   std::int64_t earlier = 0;
-  // out holds only the results from this query on.
+  // out's first token is this query.
   std::int64_t first_query = 0;
-  // Skips rows with a feature of a larger exponent.
+  // Rows with a larger exponent of a feature are skipped.
   double largest_exponent = std::numeric_limits<double>::infinity();
 };
 

@@ -117,7 +117,7 @@ std::string rotated_fault(const HeadWindow& window, const RotatedFeatures& head,
   for (std::int64_t f = 0; f < window.head_dim; ++f) {
     const auto number = static_cast<double>(at(head.before, f));
     if (turns(window, f) || is_stored(by, at(head.got, f), number)) continue;
-    return fault_text("feature " + std::to_string(f) + ", which does not turn", at(head.got, f),
+    return fault_text("feature " + std::to_string(f) + ", which is unrotated", at(head.got, f),
                       number, 0);
   }
   for (std::int64_t pair = 0; pair < window.pairs(); ++pair) {

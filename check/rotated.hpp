@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotated heads of every dtype, compared with exact ones within exactly the bounds of
+// Compares rotated heads of every dtype with exact ones, within the bounds of
 // include/rotary/numeric_contract.hpp.
 #pragma once
 
@@ -15,8 +15,8 @@
 
 namespace rotary::check {
 
-// The features of pair i in the whole head, before the rotation and after it, which differ for
-// interleaved_to_half.
+// The head's features that hold a pair, before the rotation (read) and after it (written). They
+// differ for interleaved_to_half only.
 [[nodiscard]] std::pair<std::int64_t, std::int64_t> features_read(const HeadWindow& window,
                                                                   Direction direction,
                                                                   std::int64_t pair) noexcept;
@@ -26,7 +26,7 @@ namespace rotary::check {
 
 [[nodiscard]] bool turns(const HeadWindow& window, std::int64_t feature) noexcept;
 
-// The rotation of a pair, as its error bound takes it.
+// The rotation of a pair, as far as its error bound depends on it.
 struct Rotated {
   DType dtype = DType::f32;
   Direction direction = Direction::forward;
@@ -34,7 +34,7 @@ struct Rotated {
   long double position = 0;
   bool by_xpos = false;
   bool flushes = false;  // may store numbers below 2^-126 as 0
-  double times = 1;      // the allowed error, in bounds
+  double times = 1;      // the allowed error is this many bounds
 };
 
 // The unit of errors, relative to hypot(exact pair): the unit roundoff of the arithmetic.
@@ -44,12 +44,12 @@ struct Rotated {
 [[nodiscard]] double error_bound(const Rotated& by, long double hypot) noexcept;
 
 // A component's error in units of error_unit times the hypot of the exact pair; 0 for an allowed
-// Inf. Infinity, which no bound allows, for a NaN, for any error if the exact pair is 0, and for an
-// f16 that is wrongly Inf or wrongly finite.
+// Inf. The error is infinite for a NaN, for a nonzero result of an exact pair of 0, and for an f16
+// that is wrongly Inf or wrongly finite.
 [[nodiscard]] double error_units(const Rotated& by, double got, long double exact,
                                  long double hypot) noexcept;
 
-// The larger error of both components, and the bound.
+// The larger error of the two components, and its bound.
 struct PairError {
   double units = 0;
   double bound = 0;
@@ -70,9 +70,9 @@ struct RotatedFeatures {
   std::span<const double> got;
 };
 
-// Names a feature beyond its bound, or is empty. Features that do not turn must be stored as they
-// are or rounded once. Skips pairs that the contract does not cover: its numbers are finite and far
-// from the limits of the arithmetic.
+// Names the first feature beyond its bound; empty if there is none. Unrotated features must be
+// copied or rounded once. Skips pairs that the contract does not cover: not finite, or near the
+// limits of the arithmetic.
 [[nodiscard]] std::string rotated_fault(
     const HeadWindow& window, const RotatedFeatures& head, Rotated by,
     const std::function<long double(std::int64_t pair)>& position_of);

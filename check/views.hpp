@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views of any kind as heads, and rows of rotations in the reference's types.
+// Converts tables, scores and rows of rotations into views and types of the reference.
 #pragma once
 
 #include <cstdint>
