@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sinusoids: Vaswani et al. (arXiv 1706.03762) §3.5. Bicubic weights: Keys, "Cubic Convolution
-// Interpolation for Digital Image Processing" (1981), eq. 15 with a left open.
+// Interpolation for Digital Image Processing" (1981), eq. 15, for any a.
 #include "reference/absolute.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace rotary::reference {
 namespace {
 
-// A geometric series: each term is exp(log_of_quotient) times the one before.
+// 1, r, r², … for r = exp(log_of_quotient).
 std::vector<long double> geometric(std::int64_t count, long double log_of_quotient) {
   std::vector<long double> terms;
   for (std::int64_t k = 0; k < count; ++k) {
@@ -19,7 +19,7 @@ std::vector<long double> geometric(std::int64_t count, long double log_of_quotie
   return terms;
 }
 
-// W(s) of Keys (1981, cubic convolution) with a = -0.75, for any s.
+// W(s) of Keys with a = -0.75.
 long double keys(long double s) {
   const long double a = -0.75L;
   s = std::abs(s);
@@ -38,7 +38,7 @@ Matrix zeros(std::int64_t rows, std::int64_t columns) {
                 std::vector<long double>(static_cast<std::size_t>(columns)));
 }
 
-// Interpolates along one axis; positions beyond the border repeat it.
+// Interpolates along one axis. Beyond the border the first or last row repeats.
 Matrix cubic_axis(std::int64_t from, std::int64_t to, long double size_offset) {
   Matrix matrix = zeros(to, from);
   for (std::int64_t i = 0; i < to; ++i) {
@@ -95,7 +95,7 @@ std::vector<long double> sinusoidal_row(const SinusoidalSpec& spec,
     for (const CosSin& angle : angles) row.push_back(sin_first ? angle.sin : angle.cos);
     for (const CosSin& angle : angles) row.push_back(sin_first ? angle.cos : angle.sin);
   }
-  row.resize(dim);  // removes half of an incomplete last pair, or adds zeros
+  row.resize(dim);  // drops half of the last pair of an odd dim, or adds zeros
   return row;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cos and sin by MPFR, correctly rounded to 256 bits. The product of 64 (or 53) and 53 bits is
-// exact. The second rounding, to long double, then changes no result.
+// MPFR rounds cos and sin correctly to 256 bits. Products of a position (at most 113 bits) and a
+// frequency (53 bits) are exact. The second rounding, to long double, then changes no result.
 #include "reference/angle.hpp"
 
 #include <mpfr.h>
@@ -29,7 +29,7 @@ class Real {
   mpfr_t value_;
 };
 
-// Products are exact. Sums are rounded to 256 bits, so errors are below 2^-140.
+// Sums are rounded to 256 bits, so their errors are below 2^-140.
 CosSin computed(std::span<const Angle> angles) {
   Real cos;
   Real sin;
@@ -64,7 +64,7 @@ CosSin cos_sin_of_sum(std::span<const Angle> angles) {
   if (angles.size() != 1) return computed(angles);
   const Angle& angle = angles.front();
   if (angle.position * angle.inv_freq == 0) return computed(angles);  // zeros keep their sign
-  // Tests ask for the same angles again, and MPFR takes microseconds for each.
+  // Remembers results: tests repeat angles, and MPFR takes microseconds for each.
   static thread_local std::vector<Known> recent(1 << 14);
   const std::size_t hash =
       std::hash<long double>()(angle.position) * 31 + std::hash<double>()(angle.inv_freq);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cos and sin of the angle position * inv_freq, which no double holds exactly at large positions.
+// cos and sin of position * inv_freq, an angle that no double holds exactly at large positions.
 // Multiple-precision arithmetic (MPFR) rounds them correctly at every int64 or double position.
 #pragma once
 
@@ -21,7 +21,7 @@ struct Angle {
 // Requires finite numbers.
 [[nodiscard]] CosSin cos_sin(long double position, double inv_freq);
 
-// cos and sin of the sum of the angles, position * inv_freq each.
+// cos and sin of the sum of all position * inv_freq.
 [[nodiscard]] CosSin cos_sin_of_sum(std::span<const Angle> angles);
 
 // cos and sin of to.position * to.inv_freq - from.position * from.inv_freq.

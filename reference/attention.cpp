@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes attention row by row, with operations in the models' order: Vaswani et al. 2017 (arXiv
-// 1706.03762), eq. 1; Shaw et al. 2018 (arXiv 1803.02155), eqs. 3 to 5. Gemma 2 caps scaled scores
-// before adding; T5 and ALiBi add to scaled scores. CoPE: Golovneva et al. 2024, appendix B.
+// Computes attention row by row. Sources: Vaswani et al. 2017 (arXiv 1706.03762), eq. 1; Shaw et
+// al. 2018 (arXiv 1803.02155), eqs. 3 to 5; CoPE: Golovneva et al. 2024, appendix B. The order is
+// that of models: scale, then cap (Gemma 2), then add biases (T5, ALiBi).
 #include "reference/attention.hpp"
 
 #include <algorithm>
@@ -17,8 +17,8 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// The query multiplies Shaw's vector and the key before the scale. It is not rotated for Shaw's
-// vector, which already depends on the distance; a rotated query would add its position.
+// q · k plus q · a of Shaw, before the scale. Shaw's vector a already depends on the distance, so
+// the unrotated query multiplies it.
 double product(const AttentionCase& of, const QueryIndex& at, std::int64_t key) {
   const double* turned_q = of.turned_q.values.data() + query_offset(of, at);
   const double* turned_k = of.turned_k.values.data() + key_offset(of, of.turned_k, at, key);
@@ -34,8 +34,8 @@ double product(const AttentionCase& of, const QueryIndex& at, std::int64_t key) 
   return sum;
 }
 
-// The CoPE bias of a row. Positions count keys up to the query; a bidirectional query's later keys
-// are not counted and get no bias.
+// The CoPE bias of a row. Only keys up to the query count and get a bias, even if the query sees
+// later ones.
 std::vector<double> cope_row(const AttentionCase& of, const QueryIndex& at,
                              const std::vector<double>& scores) {
   const std::vector<double>& table = of.attention.encoding.cope;
@@ -49,7 +49,7 @@ std::vector<double> cope_row(const AttentionCase& of, const QueryIndex& at,
     const BiasIndex pair = positions_of_pair(of, at, static_cast<std::int64_t>(j));
     if (pair.key > pair.query) counted[0][j] = -std::numeric_limits<long double>::infinity();
   }
-  const BiasRange all{.first_query = of.turned_k.extents.tokens};  // masked keys have a gate of 0
+  const BiasRange all{.first_query = of.turned_k.extents.tokens};  // the gate of masked keys is 0
   const Matrix bias = cope_bias(counted, {{q, q + features}}, rows, all);
   std::vector<double> added(scores.size());
   for (std::size_t j = 0; j < scores.size(); ++j) {

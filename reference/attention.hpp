@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Readable attention in double: the score of every pair, softmax, then the values; and its
-// gradients by the chain rule. It takes every encoding of the library, each by the reference's own
-// code. docs/theory/attention.md derives it and names models that compute it this way.
+// Attention in double, written to be read: scores of all pairs, softmax, sums of values. The chain
+// rule gives its gradients. Every encoding of the library is computed by the reference's own code.
+// docs/theory/attention.md derives the formulas and names models that use them.
 #pragma once
 
 #include <cstdint>
@@ -21,18 +21,18 @@ struct Heads {
   std::vector<double> values;
 };
 
-// k and v have the same tokens and heads; q's heads are a multiple of theirs. Query head h reads
-// head h / (q heads / k heads): GQA, or MQA with one. v may have another number of features.
+// k and v have the same tokens and heads, and q has a multiple of their heads. Query head h reads
+// head h / (q heads / k heads): GQA, or MQA if k has one head. v may have fewer or more features.
 struct AttentionInputs {
   Heads q;
   Heads k;
   Heads v;
 };
 
-// causal: no key is after the query.
+// causal: a query sees no later key.
 enum class Order { bidirectional, causal };
 
-// A query sees a key that passes all tests. "Before" and "after" compare positions, not indices.
+// A query sees a key that every member allows. "Before" and "after" compare positions, not indices.
 struct Mask {
   Order order = Order::bidirectional;
   // The sliding window: how many positions before or after the query a key may be. 0: only the
@@ -42,19 +42,18 @@ struct Mask {
   // The first `sinks` keys of each document, not counting padding, are visible beyond the window
   // (StreamingLLM, arXiv 2309.17453), subject to the order.
   std::int64_t sinks = 0;
-  std::vector<std::uint8_t> keys = {};  // [batch][keys], 0: padding, which no query sees; empty:
-                                        // none
+  std::vector<std::uint8_t> keys = {};  // [batch][keys]; 0 is padding; empty: no padding
   // Packed sequences: a query sees keys of its own document. [batch][queries] and [batch][keys];
   // both empty: one document.
   std::vector<std::int64_t> query_documents = {};
   std::vector<std::int64_t> key_documents = {};
-  // [batch][heads of q][queries][keys]. pairs: 0 is masked; empty: none is. numbers: added to the
-  // score, -Inf masks; empty: all 0.
+  // [batch][heads of q][queries][keys]. pairs: 0 hides the key; empty: hides none. numbers: added
+  // to the scores, and -Inf hides the key; empty: all 0.
   std::vector<std::uint8_t> pairs = {};
   std::vector<double> numbers = {};
 };
 
-// Applies A R(position) to queries and keys, and with xpos the factor of their role.
+// Multiplies queries and keys by A R(position), and with xpos by the factor of their role.
 struct Rotary {
   HeadWindow window;             // of a head of q and k
   std::vector<double> inv_freq;  // [pairs], radians per position
@@ -77,9 +76,9 @@ struct AttentionEncoding {
   std::vector<double> cope = {};  // CoPE's table [positions][features of q]; empty: none
 };
 
-// score_ij = cap(scale (A R(i) q_i · A R(j) k_j + q_i · a_ij)) + bias(head, i, j) + number_ij,
-// masked with -Inf. CoPE then adds a bias computed from q_i and these scores. a comes from
-// shaw_keys; q_i includes its factor. cap(x) = softcap tanh(x / softcap), or x without a softcap
+// score_ij = cap(scale (A R(i) q_i · A R(j) k_j + q_i · a_ij)) + bias(head, i, j) + number_ij, or
+// -Inf for hidden keys. q_i includes its factor, and a is from shaw_keys. CoPE then adds a bias
+// that depends on q_i and these scores. cap(x) = softcap tanh(x / softcap), or x without a softcap
 // (Gemma 2, arXiv 2408.00118, section 2). out_i = Σ_j softmax_j(score_i) (v_j + a'_ij), with a'
 // from shaw_values.
 struct Attention {
@@ -87,8 +86,8 @@ struct Attention {
   std::optional<double> softcap = {};
   Mask mask = {};
   AttentionEncoding encoding = {};
-  // Positions differ by less than 2^63. Queries [batch][queries]; empty: those of the last keys.
-  // Keys [batch][keys]; empty: 0, 1, 2, …
+  // Positions must differ by less than 2^63. Queries are [batch][queries]; empty: the positions of
+  // the last keys. Keys are [batch][keys]; empty: 0, 1, 2, …
   std::vector<std::int64_t> query_positions = {};
   std::vector<std::int64_t> key_positions = {};
   std::vector<double> query_factors = {};  // temperature, [batch][queries]; empty: all 1
@@ -108,13 +107,14 @@ struct AttentionGradients {
   Heads q;
   Heads k;
   Heads v;
-  std::vector<double> bias;  // of the sum added to a score, [batch][heads][queries][keys]
+  std::vector<double> bias;  // with respect to each biased score, [batch][heads][queries][keys]
   std::vector<double> shaw_keys;
   std::vector<double> shaw_values;
   std::vector<double> cope;
 };
 
-// d_out: the loss's gradient with respect to out. bias is always filled and includes CoPE's path.
+// d_out: the loss's gradient with respect to out. `bias` is filled even without a bias; it includes
+// the path through CoPE.
 [[nodiscard]] AttentionGradients attention_gradients(const AttentionInputs& inputs,
                                                      const Attention& attention,
                                                      const Heads& d_out);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by attention() and its gradients: one call with defaults filled in, and one row of it, a
-// query of one head with all keys.
+// Shared by attention() and its gradients: a call with its defaults filled in, and one row of it. A
+// row is one query of one head, with all keys.
 #pragma once
 
 #include <cstddef>
@@ -23,11 +23,11 @@ struct AttentionCase {
   Heads turned_k;                             // A R(j) k_j
   std::vector<std::int64_t> query_positions;  // [batch][queries]
   std::vector<std::int64_t> key_positions;    // [batch][keys]
-  std::vector<std::int64_t> ranks;  // [batch][keys]: unpadded keys before it in its document
+  std::vector<std::int64_t> ranks;  // [batch][keys]: unpadded keys before each in its document
 };
 [[nodiscard]] AttentionCase case_of(const AttentionInputs& inputs, const Attention& attention);
 
-// Multiplies heads by A R of their position or, backwards, by A R^T.
+// Multiplies heads by A R(position), or by its transpose.
 struct Turn {
   const Rotary& rotary;
   Role role;

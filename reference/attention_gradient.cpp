@@ -26,12 +26,12 @@ double dot(const double* x, const double* y, std::size_t features) {
 
 class Backward {
  public:
-  // turned_q collects the gradients of the rotated queries, and gradients.q those of the queries
-  // where they are used unrotated. gradients.k collects the gradients of the rotated keys.
+  // turned_q collects the gradients of rotated queries, gradients.q those of unrotated queries
+  // (Shaw, CoPE), and gradients.k those of rotated keys.
   Backward(const AttentionCase& of, AttentionGradients& gradients, Heads& turned_q)
       : of_(of), encoding_(of.attention.encoding), to_(gradients), turned_q_(turned_q) {}
 
-  // d_out: this row's part, [features of v].
+  // d_out: the gradient of this row's out, [features of v].
   void add_row(const QueryIndex& at, const double* d_out) {
     const AttentionRow row = row_of(of_, at);
     std::vector<double> d_scores = through_softmax(row, through_values(at, row, d_out));
@@ -72,8 +72,8 @@ class Backward {
   }
 
   // bias_j = Σ_r max(0, 1 - |position_j - r|) q · e_r, position_j = min(Σ_(t >= j) gate_t, last).
-  // Between r and r + 1 a position's slope is q · (e_(r+1) - e_r); at whole numbers and where
-  // clipped it is 0.
+  // Between r and r + 1 the slope of bias_j is q · (e_(r+1) - e_r). It is 0 at integer positions
+  // and where the position is clipped.
   void add_cope(const QueryIndex& at, const AttentionRow& row, std::vector<double>& d_scores) {
     const std::size_t features = size_of(of_.q.extents.features);
     const std::size_t last = encoding_.cope.size() / features - 1;
@@ -97,7 +97,7 @@ class Backward {
       add(d_e + features, share * d_scores[j], q, features);
       d_sums[j] = d_scores[j] * (dot(q, e + features, features) - dot(q, e, features));
     }
-    double before = 0;  // Σ_(j <= t): all sums that include the gate
+    double before = 0;  // Σ_(j <= t) d_sums_j: every sum that includes gate t
     for (std::size_t t = 0; t < gates.size(); ++t) {
       before += d_sums[t];
       d_scores[t] += before * gates[t] * (1 - gates[t]);
@@ -164,7 +164,7 @@ std::vector<double> zeros_like(const std::optional<ShawVectors>& shaw) {
   return zeros;
 }
 
-// q' = A R (factor q) and k' = A R k: back to q and k.
+// Takes the gradients of q' = A R (factor q) and k' = A R k back to those of q and k.
 void turn_back(AttentionGradients& gradients, const AttentionCase& of, Heads turned_q) {
   const Attention& attention = of.attention;
   if (const auto& rotary = attention.encoding.rotary) {

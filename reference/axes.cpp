@@ -19,8 +19,8 @@ std::vector<std::int64_t> order_of(const Axes& axes) {
   return order;
 }
 
-// One axis's pairs and their places in its table: inv_freq[0::2] and inv_freq[1::2] in
-// PixtralRotaryEmbedding, otherwise the axis's whole arange.
+// The pairs of one axis and their entries of the table: inv_freq[0::2] and inv_freq[1::2] in
+// PixtralRotaryEmbedding, otherwise the axis's own arange.
 Pairs columns(const Axes& axes, std::int64_t axis, std::int64_t turn) {
   Pairs freq;
   const auto count = static_cast<std::int64_t>(axes.pairs.size());
@@ -42,8 +42,8 @@ Pairs concatenated(const Axes& axes) {
   return all;
 }
 
-// torch.stack([…], dim=-1).flatten(-2) of the first `stacked` axes, then the others. Kimi-K2.5 and
-// NeoMME stack all axes, Ernie 4.5 VL all but the last.
+// torch.stack([…], dim=-1).flatten(-2) of the first `stacked` axes, followed by the other axes.
+// Kimi-K2.5 and NeoMME stack all axes, Ernie 4.5 VL all but the last.
 Pairs flattened(const Axes& axes, std::size_t stacked) {
   const auto order = order_of(axes);
   Pairs all;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assigns pairs to several axes as Transformers 5.23 does with tensors: slices, concatenations,
-// stacks.
+// Assigns pairs to axes by the tensor operations of Transformers 5.23: slice, concatenate, stack.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +9,8 @@
 
 namespace rotary::reference {
 
-// A pair's frequency: entry `place` of the window's table (shared, in_turn) or its axis's (own).
+// A pair's frequency is entry `place` of the window's table (shared, in_turn) or of its axis's
+// table (own).
 struct PairSource {
   std::int64_t axis = 0;
   std::int64_t place = 0;

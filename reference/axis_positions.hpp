@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Positions on several axes by definition: rules append to a list with one place per token.
+// Positions on several axes by definition. Each rule appends one place for each token.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ using Place = std::array<long double, 3>;
 [[nodiscard]] std::vector<std::int64_t> window_order(const PatchGrid& patches,
                                                      const WindowOrder& order);
 
-// [tokens][4], for conventions of grids, and of lines without sound; unused axes are 0.
+// Ids [tokens][4]; unused axes are 0. Leaves out sound and sliced images.
 [[nodiscard]] std::vector<std::array<std::int64_t, 4>> m_rope(std::span<const TokenGroup> groups,
                                                               const MRopeConvention& convention);
 

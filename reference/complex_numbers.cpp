@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each pair as a complex number times e^{i m theta}: RoFormer (arXiv 2104.09864), eq. 12, and
-// Meta's Llama code. The conjugate inverts it.
+// Multiplies each pair, as a complex number, by e^{i m theta}: RoFormer (arXiv 2104.09864), eq. 12,
+// and Meta's Llama code. The inverse multiplies by the conjugate.
 #include <complex>
 #include <cstddef>
 

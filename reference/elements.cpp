@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// x * cos + rotated(x) * sin, RoFormer (arXiv 2104.09864) eq. 34. Version 5 has the last pair
-// right, (-x_d, x_{d-1}); widely copied code with (-x_{d-1}, x_d) does not rotate. rotated(x) is
+// x * cos + rotated(x) * sin, RoFormer (arXiv 2104.09864) eq. 34. In version 5 the last pair is
+// (-x_d, x_{d-1}); widely copied code has (-x_{d-1}, x_d), which is no rotation. rotated(x) is
 // rotate_every_two for pairing interleaved, rotate_half for half. interleaved_to_half moves even
-// features before odd ones and continues as half (DeepSeek-V3's apply_rotary_pos_emb_interleave in
+// features before odd ones, then rotates as half (DeepSeek-V3's apply_rotary_pos_emb_interleave in
 // Transformers).
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Three forms of the same rotation of one head, each from its own source and in its own file, to
-// check one another. Features outside the window are unchanged.
+// Three forms of the rotation of one head, from three sources, so that they check one another.
+// Features outside the window are unchanged.
 #pragma once
 
 #include <span>
@@ -12,14 +12,14 @@
 
 namespace rotary::reference {
 
-// True if pair i is features 2i and 2i + 1, before and after a forward rotation.
+// Whether a forward rotation reads (or writes) pair i at features 2i and 2i + 1.
 [[nodiscard]] constexpr bool reads_neighbours(Pairing pairing) { return pairing != Pairing::half; }
 [[nodiscard]] constexpr bool writes_neighbours(Pairing pairing) {
   return pairing == Pairing::interleaved;
 }
 
-// forward A R, inverse R^-1 / A, transpose A R^T. For interleaved_to_half R is a rotation followed
-// by a permutation. xPos rows contain a factor and allow only forward and transpose.
+// forward is A R, inverse R^-1 / A, transpose A R^T. For interleaved_to_half R is a rotation
+// followed by a permutation. Rows of xPos contain a factor, so they allow no inverse.
 struct HeadRotation {
   std::span<const CosSin> angles;  // [pairs]
   long double attention_factor = 1;

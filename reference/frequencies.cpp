@@ -58,16 +58,16 @@ Frequencies ntk_aware(long double alpha, const Rope& rope) {
 
 Frequencies scale(const NtkScaling& rule, const Rope& rope) { return ntk_aware(rule.alpha, rope); }
 
-// The real-valued index of the pair that makes `turns` turns within the original context: solves L0
-// * base^(-2 i / d) = 2 pi turns for i. YaRN's find_correction_dim.
+// The real-valued index i of the pair that rotates `turns` times within the original context L0: L0
+// * base^(-2 i / d) = 2 pi turns. YaRN's find_correction_dim.
 long double pair_with_turns(const YarnScaling& rule, const Rope& rope, long double turns) {
   const auto context = static_cast<long double>(rule.original_context_tokens);
   return static_cast<long double>(rope.rotary_dim) * std::log(context / (turns * two_pi)) /
          (2 * std::log(rope.base));
 }
 
-// Peng et al. 2023 (arXiv 2309.00071), §3.4: sqrt(1/t) = 0.1 ln(s) + 1, where DeepSeek weights the
-// first term with m.
+// Peng et al. 2023 (arXiv 2309.00071), §3.4: sqrt(1/t) = 0.1 ln(s) + 1. DeepSeek multiplies the
+// first term by m.
 long double yarn_temperature(long double factor, long double m) {
   return factor <= 1 ? 1.0L : m * std::log(factor) / 10 + 1;
 }
@@ -97,8 +97,8 @@ Frequencies yarn_by_turns(const YarnScaling& rule, const Rope& rope) {
 }
 
 // Peng et al. 2023, §3.2 "NTK-by-parts": (1 - gamma) theta / s + gamma theta. The ramp follows the
-// pair's index, not its wavelength. It is clamped to [0, d - 1] although there are d/2 pairs: every
-// checkpoint was trained with this _compute_yarn_parameters.
+// pair's index instead of its wavelength. Its ends are clamped to [0, d - 1], although there are
+// only d/2 pairs. Checkpoints were trained with this (_compute_yarn_parameters).
 Frequencies scale(const YarnScaling& rule, const Rope& rope) {
   if (rule.ramp == YarnRamp::turns) return yarn_by_turns(rule, rope);
   long double low = pair_with_turns(rule, rope, rule.beta_fast);
@@ -136,8 +136,8 @@ Frequencies scale(const Llama3Scaling& rule, const Rope& rope) {
 }
 
 // emozilla 2023, "Dynamically Scaled RoPE further increases performance of long context LLaMA with
-// zero fine-tuning"; Transformers' _compute_dynamic_ntk_parameters: alpha is (s l / L) - (s - 1),
-// for a context of l tokens, at least L.
+// zero fine-tuning"; Transformers' _compute_dynamic_ntk_parameters: alpha = (s l / L) - (s - 1) for
+// a context of l tokens, where l is at least L.
 Frequencies scale(const DynamicNtkScaling& rule, const Rope& rope) {
   const auto trained = static_cast<long double>(rule.original_context_tokens);
   const long double length = std::max(static_cast<long double>(rope.context_tokens), trained);
@@ -154,9 +154,9 @@ Frequencies scale(const DoublingNtkScaling& rule, const Rope& rope) {
   return ntk_aware(std::max(std::exp2(std::ceil(value)) - 1, 1.0L), rope);
 }
 
-// Ding et al. 2024 (arXiv 2402.13753), §2 and §3: theta_i / lambda_i; contexts beyond the trained
-// one use the long list. A follows microsoft/LongRoPE, rope/longrope.py, policy "su": sqrt(1 + ln s
-// / ln L).
+// Ding et al. 2024 (arXiv 2402.13753), §2 and §3: theta_i / lambda_i. Contexts beyond the trained
+// one use the long list. A = sqrt(1 + ln s / ln L): microsoft/LongRoPE, rope/longrope.py, policy
+// "su".
 Frequencies scale(const LongRopeScaling& rule, const Rope& rope) {
   const bool extended = rule.lists == LongRopeSwitch::by_context
                             ? rope.context_tokens > rule.original_context_tokens
@@ -176,8 +176,8 @@ Frequencies scale(const LongRopeScaling& rule, const Rope& rope) {
   return result;
 }
 
-// Barbero et al. 2024 (arXiv 2410.06205), §6: p-RoPE keeps the highest fraction p of frequencies
-// and sets the others to 0. Gemma 4's p counts a head's features, two per pair.
+// Barbero et al. 2024 (arXiv 2410.06205), §6: p-RoPE keeps the fraction p of highest frequencies
+// and sets the others to 0. Gemma 4's p is a fraction of the head's features.
 Frequencies scale(const ProportionalScaling& rule, const Rope& rope) {
   const double turning_features =  // a product of doubles, as in Python: 0.3 * 20 gives 6
       rule.turning_fraction * static_cast<double>(rope.rotary_dim);
@@ -187,8 +187,8 @@ Frequencies scale(const ProportionalScaling& rule, const Rope& rope) {
           })};
 }
 
-// Su Jianlin 2023, kexue.fm/archives/9706: n theta_m / lambda_m with lambda_1 … lambda_{d/2} =
-// exp(a m^b) and a (d/2)^b = ln k. The first form is k^(2 m / d) for every m.
+// Su Jianlin 2023, kexue.fm/archives/9706: n theta_m / (lambda_1 … lambda_m) with lambda_1 …
+// lambda_m = exp(a m^b) and a (d/2)^b = ln k. Without mixed_b the product is k^(2 m / d).
 Frequencies scale(const MixedNtkScaling& rule, const Rope& rope) {
   const long double ln_k = std::log(static_cast<long double>(rule.factor));
   const auto half = static_cast<long double>(rope.pairs());
@@ -201,9 +201,9 @@ Frequencies scale(const MixedNtkScaling& rule, const Rope& rope) {
           })};
 }
 
-// bloc97 2023, "NTK-By-Parts"; jquesnelle/yarn, LlamaPartNTKScaledRotaryEmbedding. A mask from 1
-// (many turns) to 0 (few) blends twice: NTK-aware with linear frequencies, then the original ones
-// with that result. The ramp's ends are rounded outwards to whole pairs.
+// bloc97 2023, "NTK-By-Parts"; jquesnelle/yarn, LlamaPartNTKScaledRotaryEmbedding. One mask blends
+// NTK-aware with linear frequencies, another the original ones with the result. A mask falls from 1
+// (many rotations) to 0 (few); its ends are rounded outwards to integer pairs.
 Frequencies scale(const NtkByPartsScaling& rule, const Rope& rope) {
   const YarnScaling context{.original_context_tokens = rule.original_context_tokens};
   const auto mask = [&](std::int64_t i, long double many, long double few) {
@@ -223,8 +223,8 @@ Frequencies scale(const NtkByPartsScaling& rule, const Rope& rope) {
           })};
 }
 
-// arXiv 2602.05258: multiplies the last n frequencies by (1 + cos t) / 2, t in n equal steps from 0
-// to pi (torch.linspace, where a single step is 0), or by 0.
+// arXiv 2602.05258: multiplies the last n frequencies by (1 + cos t) / 2 for n values of t from 0
+// to pi (torch.linspace; a single value is 0), or by 0 for a hard edge.
 Frequencies scale(const ClippedScaling& rule, const Rope& rope) {
   const std::int64_t n = rule.clipped_pairs;
   return {.inv_freq = for_each_pair(rope, [&](std::int64_t i) {
@@ -259,7 +259,7 @@ Frequencies scale(const PixelScaling& rule, const Rope& rope) {
           })};
 }
 
-// Takes each pair from the table that pair_sources() names, for a spec without axes.
+// A pair's frequency is the entry named by pair_sources() in the table of a spec without axes.
 Frequencies of_axes(const RotarySpec& spec, std::optional<std::int64_t> context_tokens) {
   const Axes& axes = *spec.axes;
   Frequencies result;

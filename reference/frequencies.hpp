@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A RotarySpec's frequencies in long double, each scaling rule straight from its definition.
+// The frequencies of a RotarySpec in long double. Each scaling rule follows its definition.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RMS norm of a token's heads: Zhang and Sennrich 2019 (arXiv 1910.07467), eq. 4, with epsilon
-// under the root and an offset of the weights, as in models.
+// RMS norm of a token's heads: Zhang and Sennrich 2019 (arXiv 1910.07467), eq. 4. As in models,
+// epsilon is under the root, and weights have an offset.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear attention by definition, with a weight for each query and key: quadratic in tokens, no
-// reduced exponents or shared sums. Katharopoulos et al. 2020 (arXiv 2006.16236), eq. 4;
-// Choromanski et al. 2021 (arXiv 2009.14794), eq. 5; RoFormer (arXiv 2104.09864), eq. 19.
+// Linear attention by definition, with a weight for each query and key. Its cost is quadratic, and
+// it shares no sums. Katharopoulos et al. 2020 (arXiv 2006.16236), eq. 4; Choromanski et al. 2021
+// (arXiv 2009.14794), eq. 5; RoFormer (arXiv 2104.09864), eq. 19.
 #pragma once
 
 #include <span>
@@ -15,17 +15,17 @@ namespace rotary::reference {
 
 enum class Side { query, key };
 
-// A vector's features before and after rotation, and the sizes that scale its errors.
+// A vector's features before and after rotation, and the sizes that its errors are relative to.
 struct MappedVector {
   std::vector<long double> features;
-  std::vector<long double> turned;  // equals features without rotation
+  std::vector<long double> turned;  // without rotation, equal to features
   std::vector<long double> sizes;   // hypot of each rotated pair, then unrotated features
 };
 
 [[nodiscard]] MappedVector map_features(std::span<const long double> x, const FeatureMap& map,
                                         Side side);
 
-// Requires head_dim features.
+// Rotates vector.turned and sets vector.sizes. The vector must have window.head_dim features.
 void turn_features(MappedVector& vector, const HeadWindow& window, std::span<const CosSin> angles);
 
 // A key that a query sees.
@@ -35,9 +35,9 @@ struct KeyValue {
 };
 
 struct LinearRow {
-  std::vector<long double> out;      // [v features]
-  std::vector<long double> size;     // Σ |weight| |v| / denominator, [v features]
-  std::vector<long double> weights;  // of each key, after the division
+  std::vector<long double> out;   // [v features]
+  std::vector<long double> size;  // Σ (sizes of q · sizes of k) |v| / denominator, [v features]
+  std::vector<long double> weights;  // of each key, divided by the denominator
 };
 
 // epsilon as in LinearAttentionOptions.

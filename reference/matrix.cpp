@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds R^d_{Theta,m} of RoFormer (arXiv 2104.09864), eq. 15, and multiplies. The paper pairs
-// neighbours. Pairing half permutes the matrix's rows and columns, interleaved_to_half only its
-// rows.
+// Multiplies by the matrix R^d_{Theta,m} of RoFormer (arXiv 2104.09864), eq. 15. The paper pairs
+// neighbours. Pairing half permutes the rows and columns of the matrix, interleaved_to_half only
+// the rows.
 #include <cstddef>
 
 #include "reference/forms.hpp"
@@ -43,7 +43,7 @@ SquareMatrix rotation_matrix(const HeadWindow& window, std::span<const CosSin> a
   return matrix;
 }
 
-// R is orthogonal even if permuted: its inverse is its transpose.
+// R is orthogonal, permuted or not, so its inverse is its transpose.
 SquareMatrix transposed(SquareMatrix matrix) {
   SquareMatrix result(matrix.size());
   for (std::size_t row = 0; row < matrix.size(); ++row) {

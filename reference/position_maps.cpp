@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// As complex numbers, a pair of q and k with angle φ between them adds Re(q conj(k) e^iφ) to the
-// score.
+// Each pair adds Re(q conj(k) e^iφ) to the score. q and k are its features as complex numbers; φ is
+// the mapped distance times the frequency.
 #include "reference/position_maps.hpp"
 
 #include <cmath>
@@ -36,8 +36,8 @@ long double mapped(const SelfExtend& map, const Place& at) {
   return (std::floor(at.i / g) + w - std::floor(w / g)) - std::floor(at.j / g);
 }
 
-// Position lists of the paper's section 3 for chunks of s - w: keys, and queries against their own
-// chunk, the previous one, and the others.
+// An et al. 2024 (arXiv 2402.17463), section 3, for chunks of s - w positions. Its lists of query
+// positions differ for keys of the query's own chunk, of the previous one, and of earlier ones.
 long double mapped(const DualChunk& map, const Place& at) {
   const auto s = static_cast<long double>(map.chunk);
   const long double c = s - static_cast<long double>(map.local);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arithmetic of Transformers and ggml, operation by operation in float32, with every rounding
-// explicit. Slow, and exact except that cos and sin are computed in long double and rounded.
+// The float32 arithmetic of Transformers and ggml, operation by operation, with explicit roundings.
+// It is bit-exact, except that pow, log, cos and sin are computed in long double and rounded.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace rotary::reference {
 
-// Rounds to the dtype, ties to even, with its 24, 8 or 11 significand bits, subnormals and Inf.
+// Rounds to the dtype (f32, bf16 or f16), ties to even, with its subnormals and Inf.
 [[nodiscard]] float nearest(DType dtype, long double value);
 
 // The [pairs] numbers that multiply q.
@@ -53,7 +53,8 @@ struct CorrDims {
 
 [[nodiscard]] RecipeRow ggml_row(const GgmlRope& rope, std::int32_t position);
 
-// Rotates a head's window by a row and rounds each product and sum to dtype. Not inverse.
+// Rotates a head's window by a row and rounds each product and sum to dtype. Not for
+// Direction::inverse.
 [[nodiscard]] std::vector<float> rotate_rounding_every_step(std::span<const float> head,
                                                             const HeadWindow& window,
                                                             const RecipeRow& row, DType dtype,

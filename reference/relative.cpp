@@ -16,7 +16,7 @@ long double real(std::int64_t value) { return static_cast<long double>(value); }
 // In long double, since -2^63 has no magnitude in int64.
 long double distance_of(const BiasIndex& at) { return std::abs(real(at.query) - real(at.key)); }
 
-// The terms ratio, ratio^2, ... for a power of two.
+// ratio, ratio^2, …: the slopes of n heads if n is a power of two.
 std::vector<long double> geometric(std::int64_t n, long double bias_max) {
   const long double ratio = std::pow(2.0L, -bias_max / real(n));
   std::vector<long double> slopes;
@@ -197,7 +197,7 @@ std::int64_t shaw_row(const ShawWindow& window, const BiasIndex& at) {
 
 namespace {
 
-// a[i][j] is the vector of query i and key j.
+// Element [i][j] is the vector of query i and key j.
 std::vector<Matrix> all_pairs(std::int64_t queries, std::int64_t keys, const ShawCase& shaw) {
   std::vector<Matrix> pairs;
   for (std::int64_t i = 0; i < queries; ++i) {
@@ -252,7 +252,7 @@ Matrix cope_bias(const Matrix& scores, const Matrix& q, const Matrix& table,
       }
       if (!visible) continue;
       position = std::min(position, real(static_cast<std::int64_t>(table.size()) - 1));
-      // Each table row has a hat function around it.
+      // Interpolates: a table row weighs 1 at its own position and 0 at the neighbours'.
       for (std::size_t row = 0; row < table.size(); ++row) {
         const long double weight = 1 - std::abs(position - real(static_cast<std::int64_t>(row)));
         if (weight <= 0) continue;

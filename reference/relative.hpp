@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Relative biases in long double, from the papers. Buckets compare powers where T5 takes
-// logarithms; slopes use Press' recursion. Sandwich is a product of two sinusoidal embeddings. Shaw
-// has a vector per pair of tokens, CoPE a sum per key.
+// Relative biases in long double, from the papers, in their plainest form. T5's buckets compare
+// powers instead of logarithms. Slopes use Press' recursion. Sandwich multiplies two sinusoidal
+// embeddings. Shaw stores a vector for each pair of tokens, and CoPE sums anew for each key.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace rotary::reference {
 
-// The bucket by real logarithms, and whether the distance is so close to a bucket's edge that
-// float32 may give the other one.
+// The bucket in exact arithmetic. on_edge: the distance is so close to a bucket's edge that float32
+// may give the neighbour.
 struct Bucket {
   std::int64_t bucket = 0;
   bool on_edge = false;
@@ -23,7 +23,7 @@ struct Bucket {
 
 // By Press et al.'s recursion.
 [[nodiscard]] std::vector<long double> alibi_slopes(const Alibi& alibi);
-// By MPT's formula: the same numbers.
+// By MPT's formula, which gives the same numbers.
 [[nodiscard]] std::vector<long double> mpt_slopes(std::int64_t heads, long double bias_max);
 
 // The bias, and the sum of its terms' magnitudes.
@@ -36,7 +36,7 @@ struct Bias {
 // The row of Shaw's table for a query and a key.
 [[nodiscard]] std::int64_t shaw_row(const ShawWindow& window, const BiasIndex& at);
 
-// Matrices, [rows][columns].
+// [rows][columns].
 using Matrix = std::vector<std::vector<long double>>;
 
 // One head, with queries at first_query + r and keys at first_key + c.
@@ -48,7 +48,7 @@ struct ShawCase {
 [[nodiscard]] Matrix add_shaw_scores(const Matrix& q, std::int64_t keys, const ShawCase& shaw);
 [[nodiscard]] Matrix add_shaw_values(const Matrix& weights, const ShawCase& shaw);
 
-// The bias of one head's scores; 0 after the query.
+// CoPE's bias of one head's scores; 0 for keys after the query.
 [[nodiscard]] Matrix cope_bias(const Matrix& scores, const Matrix& q, const Matrix& table,
                                const BiasRange& range);
 

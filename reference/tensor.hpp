@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reference over whole tensors: any strides, any dtype read exactly. Heads of a token share its
-// cos and sin, so that 4096 tokens of a real model take seconds.
+// The reference for tensors of any strides and any dtype. Heads of a token share its cos and sin,
+// so that 4096 tokens of a real model take seconds.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +26,14 @@ struct TurnedBy {
 // cos and sin of every token and pair, without the attention factor.
 class AngleRows {
  public:
-  // inv_freq: one per pair, or as in Frequencies for several axes. All axes may share one position.
-  // Positions must fit in int64.
+  // inv_freq: one for each pair, or as in Frequencies for several axes. All axes may share one
+  // position. Consecutive positions must fit in int64.
   AngleRows(const Positions& positions, std::span<const double> inv_freq,
             const PairAxes& axes = {});
   // Includes the factors of xPos.
   AngleRows(const Positions& positions, std::span<const double> inv_freq, const XposRole& xpos);
 
-  // Angles from one rotation to the other; a batch of 1 fits any.
+  // Angles of `to` minus those of `from`. Either may have a batch of 1.
   AngleRows(const TurnedBy& from, const TurnedBy& to);
 
   // One token's row [pairs]; a batch of 1 serves every batch row.
@@ -58,7 +58,7 @@ struct HeadIndex {
   std::int64_t head = 0;
 };
 
-// Exact, because double holds every value of every dtype.
+// Double holds every value of every dtype exactly.
 [[nodiscard]] double element(const ConstHeadsView& view, const HeadIndex& index,
                              std::int64_t feature) noexcept;
 
@@ -74,7 +74,7 @@ void for_each_rotated_head(const ConstHeadsView& src, const AngleRows& rows,
                            const TensorRotation& rotation,
                            const std::function<void(const RotatedHead&)>& visit);
 
-// The whole tensor: [batch][tokens][heads][features], contiguous.
+// The rotated tensor: [batch][tokens][heads][features], contiguous.
 [[nodiscard]] std::vector<long double> rotate_tensor(const ConstHeadsView& src,
                                                      const AngleRows& rows,
                                                      const TensorRotation& rotation);
@@ -83,8 +83,8 @@ void for_each_rotated_head(const ConstHeadsView& src, const AngleRows& rows,
 [[nodiscard]] long double position_at(const Positions& positions, std::int64_t batch,
                                       std::int64_t token, std::int64_t axis = 0);
 
-// The position that a pair's bound takes: the coordinate on the pair's axis. With dense axes it is
-// the sum of the magnitudes of all coordinates.
+// The position that a pair's error bound depends on: the coordinate on the pair's axis. If every
+// pair depends on all axes, it is the sum of the magnitudes of all coordinates.
 [[nodiscard]] long double bounding_position(const Positions& positions, const HeadIndex& token,
                                             const PairAxes& axes, std::size_t pair);
 

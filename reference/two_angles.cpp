@@ -4,7 +4,7 @@
 namespace rotary::reference {
 namespace {
 
-// The features that sines multiply: rotate_half(x), or stack((-x[1::2], x[::2])).flatten().
+// The features that the sines multiply: rotate_half(x), or stack((-x[1::2], x[::2])).flatten().
 std::vector<long double> partners(std::span<const long double> x, Pairing pairing) {
   std::vector<long double> of;
   const std::size_t half = x.size() / 2;

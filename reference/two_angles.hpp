@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotation with two angles per pair, as Transformers 5.23 writes it: full-width tensors, repeated,
-// split, stacked.
+// Rotation with two angles per pair by the tensor operations of Transformers 5.23: repeat, split,
+// stack.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ struct FeatureSource {
   long double exponent = 0;
 };
 
-// hunyuan_vl: emb = cat(freqs, freqs), cut into sections * 2 elements.
+// hunyuan_vl: emb = cat(freqs, freqs), cut into sections of 2 * sections[axis] features.
 [[nodiscard]] std::vector<FeatureSource> hunyuan_vl_features(
     std::int64_t head_dim, std::span<const std::int64_t> sections);
 
-// vjepa2: three parts of the head, each with omega.repeat(2).
+// vjepa2: three parts of the head, one for each axis, each with omega.repeat(2).
 [[nodiscard]] std::vector<FeatureSource> vjepa2_features(std::int64_t head_dim);
 
 // Replaces each feature x of the window by x * cos + partner(x) * sin, with that feature's own cos

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// scale = (arange(0, d, 2) + 0.4 d) / (1.4 d), to the power (position - center) / scale_base.
-// Queries are multiplied by it, keys divided.
+// factor = ((arange(0, d, 2) + 0.4 d) / (1.4 d))^((position - center) / scale_base). Queries are
+// multiplied by it, keys are divided by it.
 #include "reference/xpos.hpp"
 
 #include <cmath>
