@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GGUF file with llama.cpp's flags and with replaced keys. Expected values follow llama_context
-// in src/llama-context.cpp and get_rope_freq_base in src/llama-model.cpp.
+// Resolves GGUF files with llama.cpp's flags and with overridden keys. Expected values follow
+// llama_context in src/llama-context.cpp and get_rope_freq_base in src/llama-model.cpp.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -36,7 +36,7 @@ ModelSpec with(const GgufFile& file, Overrides overrides) {
   return resolved(file, {.overrides = std::move(overrides)});
 }
 
-// 4096 tokens, base 1e6.
+// A context of 4096 tokens, base 1e6.
 GgufFile qwen3() { return GgufFile::small("qwen3").f32("$.rope.freq_base", 1e6F); }
 
 TEST(GgufFlags, YarnFlagsEqualYarnKeys) {
@@ -52,7 +52,7 @@ TEST(GgufFlags, YarnFlagsEqualYarnKeys) {
   EXPECT_EQ(source_of(sources, "base"), "stated qwen3.rope.freq_base");
 }
 
-TEST(GgufFlags, KeepTheFilesTypeIfTheyGiveNone) {
+TEST(GgufFlags, KeepTheFilesScalingTypeByDefault) {
   EXPECT_EQ(only_spec(with(qwen3(), {{"--rope-scale", "4"}})).scaling,
             Scaling(LinearScaling{.factor = 4}));
   EXPECT_EQ(only_spec(with(qwen3(), {{"--rope-freq-scale", "0.125"}})).scaling,
@@ -82,8 +82,8 @@ TEST(GgufFlags, ChangeNothingAtTheirDefaults) {
   }
 }
 
-// ggml mixes with (1 - ramp) times the factor; the first pair's ramp is 0.
-TEST(GgufFlags, ChangePartsOfYarn) {
+// ggml's mix is (1 - ramp) times the flag's factor. The ramp of the first pair is 0.
+TEST(GgufFlags, SetSingleYarnParameters) {
   const auto frequencies = [](Overrides more) {
     more.push_back({"--rope-scaling", "yarn"});
     more.push_back({"--rope-scale", "4"});
@@ -94,7 +94,7 @@ TEST(GgufFlags, ChangePartsOfYarn) {
   const Frequencies off = frequencies({{"--yarn-ext-factor", "0"}, {"--yarn-attn-factor", "1.5"}});
   EXPECT_EQ(off.inv_freq.front(), 0.25);
   EXPECT_EQ(off.attention_factor, 1.5);
-  // The factor on cos and sin is computed only if YaRN is on.
+  // If YaRN is on, llama.cpp computes the factor on cos and sin and ignores the flag.
   const ModelSpec on = with(yarn("qwen3", 4), {{"--yarn-attn-factor", "1.5"}});
   EXPECT_EQ(only_spec(on).scaling, only_spec(resolved(yarn("qwen3", 4))).scaling);
   ASSERT_EQ(on.warnings.size(), 1U);
@@ -106,7 +106,7 @@ TEST(GgufFlags, ChangePartsOfYarn) {
   EXPECT_EQ(betas.beta_slow, 2);
 }
 
-// Gemma 3's sliding layers use the file's numbers; OLMo 2's use the context's.
+// Sliding layers of Gemma 3 and gpt-oss ignore the flags. Those of EXAONE MoE follow them.
 TEST(GgufFlags, SlidingLayersFollowTheirArchitecture) {
   const GgufFile gemma = GgufFile::small("gemma3")
                              .u32("$.attention.sliding_window", 512)
@@ -127,7 +127,7 @@ TEST(GgufFlags, SlidingLayersFollowTheirArchitecture) {
   EXPECT_EQ(only_spec(with(exaone, {{"--rope-freq-base", "1e6"}})).base, 1e6);
 }
 
-TEST(GgufFlags, AreNamedIfTheyHaveNoEffect) {
+TEST(GgufFlags, WarnIfTheyHaveNoEffect) {
   const auto warnings = [](Overrides overrides) {
     return with(qwen3(), std::move(overrides)).warnings;
   };
@@ -140,7 +140,7 @@ TEST(GgufFlags, AreNamedIfTheyHaveNoEffect) {
             Texts{"--rope-scale has no effect, because the scaling is none"});
 }
 
-TEST(GgufFlags, OverridesSetKeysOfTheFile) {
+TEST(GgufFlags, OverridesReplaceKeys) {
   EXPECT_EQ(only_spec(with(qwen3(), {{"rope.freq_base", "5e5"}})).base, 5e5);
   EXPECT_EQ(only_spec(with(qwen3(), {{"qwen3.rope.freq_base", "null"}})).base, 10000);
   const ModelSpec model = with(qwen3(), {{"rope.scaling.type", "yarn"},
@@ -148,7 +148,7 @@ TEST(GgufFlags, OverridesSetKeysOfTheFile) {
                                          {"rope.scaling.original_context_length", "1024"}});
   EXPECT_EQ(only_spec(model).scaling, only_spec(resolved(yarn("qwen3", 4))).scaling);
   EXPECT_EQ(source_of(model.rotary.front().sources, "rope_type"), "stated qwen3.rope.scaling.type");
-  // Python's names have no dashes.
+  // Python passes the flags as keyword arguments, whose names have no dashes.
   EXPECT_EQ(only_spec(with(qwen3(), {{"rope_scaling", "\"linear\""}, {"rope_scale", "2"}})).scaling,
             Scaling(LinearScaling{.factor = 2}));
 }
@@ -169,9 +169,9 @@ TEST(GgufFlags, RefuseImpossibleValues) {
   refuse({.key = "rope.freq_base", .value = "", .from = "base"}, "no keys of other names");
 }
 
-// Vocabulary files of llama.cpp, written by others over three years, without tokenizers
-// (tests/golden/gguf, PROVENANCE.md). The gguf package's GGUFReader gave the expected values;
-// pairings are those of llama_model_rope_type.
+// llama.cpp's vocabulary files, written over three years; their tokenizers are removed
+// (tests/golden/gguf, PROVENANCE.md). Expected values are those of the gguf package's GGUFReader,
+// pairings those of llama_model_rope_type.
 
 using test::value_of;
 
@@ -267,7 +267,7 @@ TEST(GgufVocabularies, LearnedPositionsAreRead) {
   }
 }
 
-TEST(GgufVocabularies, LinearBiasesAreRead) {
+TEST(GgufVocabularies, AlibiIsRead) {
   for (const auto& [file, heads] : {std::pair("mpt", 32), {"refact", 32}}) {
     const ModelSpec model = model_of(file);
     EXPECT_EQ(model.layers.front().encoding, LayerEncoding::alibi);
@@ -276,7 +276,7 @@ TEST(GgufVocabularies, LinearBiasesAreRead) {
   }
 }
 
-TEST(GgufVocabularies, Gemma4HasTwoWidthsAndLacksItsFactors) {
+TEST(GgufVocabularies, Gemma4HasTwoHeadDimsAndWarnsOfMissingFactors) {
   const ModelSpec model = model_of("gemma-4");
   ASSERT_EQ(model.rotary.size(), 2U);
   const RotarySpec& full = model.rotary[0].spec;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layers of a GGUF model: which slide, rotate or have attention, and how their queries are
-// scaled.
+// The layers of a GGUF model: their windows, rotation and attention, and factors on their queries.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -24,7 +23,7 @@ using test::yarn;
 
 constexpr auto malformed = ErrorCode::malformed_input;
 
-// In set_swa_pattern the full layer is a period's last, or its first.
+// set_swa_pattern gives the last (or first) layer of each period full attention.
 TEST(GgufLayers, SlidingLayersFollowTheArchitecturesPattern) {
   const auto layers = [](std::string_view architecture, std::uint32_t count) {
     return layers_of(resolved(with_layers(architecture, count)
@@ -48,7 +47,7 @@ TEST(GgufLayers, SlidingLayersFollowTheArchitecturesPattern) {
   EXPECT_EQ(layers_of(resolved(no_window)), "00000000");
 }
 
-TEST(GgufLayers, AFilesOwnPatternWins) {
+TEST(GgufLayers, TheFilesPatternWins) {
   const GgufFile file =
       with_layers("gemma3", 4).u32("$.attention.sliding_window", 512).f32("$.rope.freq_base", 1e6F);
   EXPECT_EQ(layers_of(resolved(GgufFile(file).u32("$.attention.sliding_window_pattern", 2))),

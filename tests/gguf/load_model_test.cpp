@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// load_model reads a path and gives the model that resolve() or resolve_gguf() makes of its bytes.
+// load_model() must return what resolve() or resolve_gguf() makes of the file's bytes.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -75,13 +75,13 @@ TEST_F(LoadModel, RefusesPathsThatAreNoFiles) {
                 "): load_model() reads files");
 }
 
-TEST(OnlyRotary, NamesTheLayerTypesOfAModelWithSeveral) {
+TEST(OnlyRotary, RefusesSeveralAndNamesTheirLayerTypes) {
   EXPECT_EQ(test::value_of(rotary::resolve(two_embeddings)).only_rotary().error().message,
             "this model (gemma3_text) must have one rotary embedding, got 2 (full_attention, "
             "sliding_attention): choose by ModelSpec::layers");
 }
 
-TEST(OnlyRotary, RefusesAModelWithoutOne) {
+TEST(OnlyRotary, RefusesAModelWithoutRotary) {
   const ModelSpec model = test::value_of(
       rotary::resolve(R"({"model_type": "bloom", "hidden_size": 64, "n_head": 4, "n_layer": 2})"));
   EXPECT_EQ(model.only_rotary().error().message,

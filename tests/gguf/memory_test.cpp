@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading a GGUF file allocates only a window and the kept data. A vocabulary of a hundred thousand
-// words costs nothing.
+// Reading a GGUF file allocates only a read window and the kept data. A vocabulary of 100,000 words
+// costs nothing.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -30,7 +30,7 @@ std::int64_t bytes_of(const GgufMetadata& metadata) {
   return static_cast<std::int64_t>(bytes);
 }
 
-TEST(GgufMemory, IsLimitedToAWindowAndTheKeptData) {
+TEST(GgufMemory, IsLimitedToTheWindowAndKeptData) {
   GgufFile file = GgufFile::small("llama");
   file.texts("tokenizer.ggml.tokens", std::vector<std::string>(100000, "a word of a vocabulary"));
   file.i32s("tokenizer.ggml.token_type", std::vector<std::int32_t>(100000, 1));
@@ -52,7 +52,7 @@ TEST(GgufMemory, IsLimitedToAWindowAndTheKeptData) {
   EXPECT_GE(most, std::int64_t{32} << 10);  // the window itself is counted
 }
 
-// False claims in a file cost no more memory than none.
+// A size that a file only claims must cost no memory.
 TEST(GgufMemory, DoesNotGrowWithFalseSizes) {
   test::OrderedBytes key;
   key.text("a").u32(9).u32(10).u64(std::uint64_t{1} << 40).raw(std::string(1 << 12, '\0'));

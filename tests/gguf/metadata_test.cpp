@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GGUF format: which data is read and kept, and how files that are not GGUF fail. Bad files
-// come from llama.cpp's tests/test-gguf.cpp and from published reports (docs/theory/gguf.md,
-// "Hostile files").
+// The GGUF format: which data is read and kept, and how malformed files fail. Malformed files
+// follow llama.cpp's tests/test-gguf.cpp and published reports (docs/theory/gguf.md, "Hostile
+// files").
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -36,7 +36,7 @@ const GgufKey& key_of(const GgufMetadata& metadata, std::string_view name) {
   throw std::runtime_error("no key " + std::string(name));
 }
 
-// One key of each type, one array of each kind, and three tensors.
+// Keys and arrays of every type, three rope tensors, and another tensor without data.
 GgufFile everything(std::endian order) {
   GgufFile file(order);
   file.text("general.architecture", "llama");
@@ -134,8 +134,8 @@ TEST(GgufMetadata, ReadsVersion2AndRefusesOthers) {
   refused(read(GgufFile(std::endian::big, 4)), {"got 4"}, ErrorCode::unsupported);
 }
 
-// A file may end after the list of tensors if no tensor data is needed.
-TEST(GgufMetadata, NeedsNoDataOfOtherTensors) {
+// A file may end after its list of tensors, unless it lists rope tensors.
+TEST(GgufMetadata, AcceptsAFileWithoutTensorData) {
   GgufFile file;
   file.entry("blk.0.attn_q.weight", {256, 256}, 999, 0);
   EXPECT_EQ(value_of(read(file)).tensors, 1U);
@@ -207,7 +207,7 @@ TEST(GgufHostile, BadHeadersAreRefused) {
   });
 }
 
-// The header of a file with one key, which the caller appends.
+// A file with this key, followed by 64 bytes.
 std::string one_key(const OrderedBytes& key) {
   OrderedBytes padded;
   padded.append(key).raw(std::string(64, '\0'));
@@ -304,7 +304,7 @@ TEST(GgufHostile, BadTensorsAreRefused) {
   EXPECT_TRUE(read(entry(name, {0, most}, 0, 0)));
 }
 
-// Limits bound the keys and the kept data, whatever a file claims.
+// The limit holds for many lists and for many texts.
 TEST(GgufHostile, KeysAndKeptDataHaveLimits) {
   GgufFile many;
   for (int i = 0; i < 5000; ++i) {
@@ -322,7 +322,7 @@ TEST(GgufHostile, KeysAndKeptDataHaveLimits) {
           unsupported);
 }
 
-// An empty string takes 8 bytes of a file, but no disk space in a sparse file.
+// In a sparse file, arrays of empty strings take no disk space, so the file's size is no limit.
 TEST(GgufHostile, ArraysOfStringsHaveALimit) {
   constexpr std::uint64_t most = std::uint64_t{1} << 23;
   const auto two_arrays = [](std::uint64_t first, std::uint64_t second) {

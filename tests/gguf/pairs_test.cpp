@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same model as a config and as a GGUF file, which llama.cpp's converter made of a tiny random
-// checkpoint. So writer and reader cannot share a mistake. They are equal except for the
-// differences that docs/theory/gguf.md lists.
+// Compares a model's config with its GGUF file. llama.cpp's converter made the file from a tiny
+// random checkpoint, so writer and reader cannot share a mistake. Only the differences that
+// docs/theory/gguf.md lists are allowed.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -27,7 +27,7 @@ namespace {
 
 using test::value_of;
 
-// gpt-oss has its own tests.
+// Without gpt-oss, which has its own tests.
 constexpr std::string_view names[] = {
     "cohere2", "deepseek-v2", "gemma3", "glm4",  "granite",    "llama", "llama-3.1", "llama-linear",
     "mistral", "olmo2",       "phi3",   "qwen2", "qwen2-yarn", "qwen3", "smollm3"};
@@ -47,7 +47,7 @@ ModelSpec of_gguf(std::string_view name) {
   return value_of(resolve_gguf(byte_source(test::as_byte_span(bytes))));
 }
 
-// The largest relative difference of two frequencies; both or neither may be 0.
+// The largest relative difference of two frequencies; infinite if only the first is 0.
 double difference(const std::vector<double>& one, const std::vector<double>& other) {
   EXPECT_EQ(one.size(), other.size());
   double most = one.size() == other.size() ? 0 : INFINITY;
@@ -58,7 +58,7 @@ double difference(const std::vector<double>& one, const std::vector<double>& oth
   return most;
 }
 
-// Compares within the rounding of float32 numbers in a file.
+// Compares within the rounding of the file's float32 numbers.
 void expect_alike(const ModelRotary& config, const ModelRotary& gguf, std::int64_t context) {
   const Frequencies one = value_of(make_frequencies(config.spec, context));
   const Frequencies other = value_of(make_frequencies(gguf.spec, context));
@@ -85,7 +85,7 @@ void expect_same_model(const ModelSpec& config, const ModelSpec& gguf) {
     EXPECT_EQ(one.spec.pairing.get(), gguf.gguf.value().checkpoint_pairing);
   }
   EXPECT_EQ(config.softcap, gguf.softcap);
-  // deepseek-v2's tiny config has such lengths as well.
+  // The lengths in deepseek-v2's tiny config contradict its factor, so its file warns.
   for (const std::string& warning : gguf.warnings)
     EXPECT_TRUE(warning.ends_with("; the factor is used")) << warning;
 }
@@ -124,7 +124,7 @@ TEST(GgufPairs, CompareAsEqual) {
 }
 
 // attention_factor follows from the formula in the config, and is a stated number in the file.
-TEST(GgufPairs, CompareShowsWhatNoKeyStores) {
+TEST(GgufPairs, ComparisonShowsSettingsThatNoKeyStores) {
   const auto found = value_of(compare_models(of_config("gpt-oss"), of_gguf("gpt-oss")));
   EXPECT_TRUE(found.differs());
   EXPECT_TRUE(found.rotary.at(0).rows.first_position);
@@ -143,7 +143,7 @@ TEST(GgufPairs, TwoFilesCompareWithoutUndoingPermutations) {
 }
 
 // If the converter permuted a checkpoint's rows, the file has another pairing.
-TEST(GgufPairs, ReportWhoseRowsWerePermuted) {
+TEST(GgufPairs, ReportPermutedRowsIfThePairingChanged) {
   for (const std::string_view name : names) {
     const ModelSpec gguf = of_gguf(name);
     const Pairing of_file = gguf.rotary.front().spec.pairing;

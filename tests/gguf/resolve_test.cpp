@@ -51,7 +51,7 @@ TEST(ResolveGguf, ReadsALlama) {
   EXPECT_EQ(source_of(model.sources, "layers"), "stated llama.block_count");
 }
 
-TEST(ResolveGguf, GivesTheSameInBothByteOrders) {
+TEST(ResolveGguf, GivesTheSameSpecInBothByteOrders) {
   const auto file = [](std::endian order) {
     return GgufFile::small("llama", order)
         .f32("$.rope.freq_base", 12345.678F)
@@ -65,7 +65,7 @@ TEST(ResolveGguf, GivesTheSameInBothByteOrders) {
   EXPECT_EQ(only_spec(little).base, only_spec(big).base);
 }
 
-TEST(ResolveGguf, AcceptsOtherWidthsOfNumbers) {
+TEST(ResolveGguf, Accepts64BitNumbers) {
   const GgufFile file = GgufFile()
                             .text("general.architecture", "llama")
                             .u64("llama.block_count", 1)
@@ -117,7 +117,8 @@ TEST(ResolveGguf, WarnsOfYarnKeysThatLlamaCppIgnores) {
   EXPECT_TRUE(mistral.warnings.empty());
 }
 
-// deepseek2 stores 0.1 mscale_all_dim; the softmax scale takes the factor squared.
+// yarn_log_multiplier of deepseek2 is 0.1 mscale_all_dim. The square of the resulting factor
+// multiplies the softmax scale.
 TEST(ResolveGguf, ReadsLatentAttention) {
   const GgufFile file = yarn("deepseek2", 40)
                             .u32("$.rope.dimension_count", 64)
@@ -218,8 +219,9 @@ TEST(ResolveGguf, ReadsSections) {
   test::refused(resolve(few), {"must sum to at least the number of pairs, 32"}, unsupported);
 }
 
-// Qwen3-VL's sections are 24, 20, 20: pairs 61 and 62 are beyond 3 * 20, 63 is below 3 * 24.
-TEST(ResolveGguf, ReadsInterleavedSectionsWithAStillTail) {
+// Qwen3-VL's sections are 24, 20, 20. Pairs 61 and 62 are beyond 3 * 20, so llama.cpp does not
+// rotate them; pair 63 is below 3 * 24.
+TEST(ResolveGguf, ReadsInterleavedSectionsWithUnrotatedPairs) {
   const GgufFile file = GgufFile::small("qwen3vl")
                             .u32("$.attention.key_length", 128)
                             .i32s("$.rope.dimension_sections", {24, 20, 20, 0});
@@ -334,8 +336,7 @@ TEST(ResolveGguf, AppliesAndChecksOptions) {
       std::vector<std::string>{"a context of 5000 tokens is beyond llama.context_length, 4096"});
 }
 
-// Every architecture is read or refused with a reason; none crashes.
-TEST(ResolveGguf, ReadsOrRefusesEveryArchitecture) {
+TEST(ResolveGguf, AcceptsTheCommonArchitectures) {
   EXPECT_EQ(gguf_commit(), "0c1e5709");
   for (const std::string_view name :
        {"llama",   "llama4",   "deci",      "falcon",      "grok",     "gpt2",      "gptneox",

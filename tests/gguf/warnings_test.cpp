@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Warnings about keys that nothing reads, and about contradictory lengths, factors and tensors.
-// Follows llama.cpp at 0c1e5709: src/llama-arch.cpp lists the keys, load_hparams in
+// Warnings about keys that llama.cpp does not read, and about contradictory lengths, factors and
+// tensors. Follows llama.cpp at 0c1e5709: src/llama-arch.cpp lists the keys, load_hparams in
 // src/llama-model.cpp reads them.
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ using Warnings = std::vector<std::string>;
 
 Warnings warnings_of(const GgufFile& file) { return resolved(file).warnings; }
 
-// 4096 tokens, stretched from 1024.
+// Stretches a context of 1024 tokens to 4096.
 GgufFile longrope() {
   const std::vector<float> list(32, 2);
   return GgufFile::small("phi3")
