@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A base, a pairing or the exponents of axes that are left out would be a silent guess: RotarySpec,
-// HeadWindow and Axes have no default for them.
+// RotarySpec, HeadWindow and Axes have no default for base, pairing and exponents, because a
+// default would be a silent guess.
 #include "rotary/rotary_spec.hpp"
 
 rotary::RotarySpec spec() {
