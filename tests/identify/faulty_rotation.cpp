@@ -34,7 +34,7 @@ Real exponent(Rate rate, const RotarySpec& spec, std::size_t pair) {
   return 2 * i / (rate == Rate::of_4096 ? 4096 : d);
 }
 
-// Llama 3's rule for one frequency. Other rules depend on the pair and multiply the frequency.
+// Llama 3's rule depends on the frequency itself. Other rules multiply it by a factor of the pair.
 Real llama3(const Llama3Scaling& rule, Real theta) {
   const Real length = 2 * std::numbers::pi_v<Real> / theta;
   const auto whole = static_cast<Real>(rule.original_context_tokens);
@@ -45,7 +45,7 @@ Real llama3(const Llama3Scaling& rule, Real theta) {
   return (1 - smooth) * theta / rule.factor + smooth * theta;
 }
 
-// Replaces x by 1 - x in each frequency (1 - x) slow + x fast.
+// Each frequency is (1 - x) slow + x fast. Replaces x by 1 - x.
 void reverse_blend(const FaultyRotation& rotation, std::vector<Real>& frequencies) {
   FaultyRotation end{.spec = rotation.spec, .rate = rotation.rate};
   end.spec.scaling = NoScaling{};
@@ -87,7 +87,7 @@ Row row_of(const FaultyRotation& rotation, Real frequency, std::int64_t position
   return rotation.swapped ? Row{row.sin, row.cos} : row;
 }
 
-// The same text, or numbers that agree within 1 %.
+// Whether the texts are equal, or numbers that agree within 1 %.
 bool is_found(const std::string& found, const std::string& planted) {
   if (planted.empty() || found == planted) return true;
   char* end = nullptr;
@@ -98,7 +98,7 @@ bool is_found(const std::string& found, const std::string& planted) {
 }
 
 bool names(const Cause& cause, const Planted& planted) {
-  // An engine's rule with the same effect counts as the same cause.
+  // An engine's rule that changes the same field counts as the cause.
   const bool is_rule = cause.hypothesis->name == "engine_rule";
   if (cause.hypothesis->name != planted.hypothesis && !is_rule) return false;
   if (planted.field.empty()) return !is_rule;

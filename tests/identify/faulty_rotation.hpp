@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotations with planted mistakes for identify() to name, in long double from the reference's
-// frequencies. The search shares no code with this file.
+// Rotations with planted mistakes, which identify() must name. Computed in long double from the
+// reference's frequencies, and without code of the search.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 namespace rotary::test {
 
 enum class Rate { right, half, from_1, from_minus_1, of_head_dim, of_4096, endpoint };
-// Replaces x by 1 - x in a rule's blend: everywhere, or only between 0 and 1.
+// Replaces the weight x of a rule's blend by 1 - x: for all x, or only for 0 < x < 1.
 enum class Blended { right, reversed, between };
 
 struct FaultyRotation {
@@ -27,11 +27,11 @@ struct FaultyRotation {
   bool off = false;
   bool swapped = false;
   bool reversed = false;
-  bool other_table = false;  // made for the other pairing
+  bool other_table = false;  // cos and sin are laid out for the other pairing
   Rate rate = Rate::right;
   Blended blended = Blended::right;
   std::optional<long double> factor = {};  // A
-  long double times_vector = 1;            // of every feature
+  long double times_vector = 1;            // multiplies every feature
   int times_factor = 1;
   long double stretch = 1;
   long double offset = 0;
@@ -61,7 +61,7 @@ struct Heads {
   }
 };
 
-// Normally distributed, rounded to the dtype.
+// Numbers are normally distributed and rounded to the dtype.
 [[nodiscard]] Heads random_heads(std::int64_t tokens, std::int64_t features, DType dtype,
                                  Random& random);
 
@@ -73,14 +73,14 @@ struct Heads {
 
 // A mistake, and the cause that identify() should name.
 struct Planted {
-  std::string_view hypothesis;  // its name; empty: nothing is wrong
-  std::string field;            // a field of the cause, with the value found; empty: any
-  std::string found;
+  std::string_view hypothesis;  // the name of the cause; empty: nothing is wrong
+  std::string field;            // a field of the cause; empty: any
+  std::string found;            // the field's value; empty: any
   std::function<void(FaultyRotation&)> plant;
 };
 
-// The single mistakes of a configured spec: those of docs/how-to/find-the-mistake.md, each value
-// once. The first plants nothing.
+// The mistakes of docs/how-to/find-the-mistake.md that a spec can have, one for each value. The
+// first plants nothing.
 [[nodiscard]] std::vector<Planted> single_mistakes(const RotarySpec& spec);
 
 // positions: [axes][rows * tokens].
@@ -90,14 +90,14 @@ struct Planted {
 
 [[nodiscard]] ModelSpec model_with(const RotarySpec& spec);
 
-// Heads of tokens at these positions, rotated with mistakes planted in the configured spec.
+// Random heads at these positions, rotated by the spec with planted mistakes.
 struct Trial {
   RotarySpec spec;
   std::vector<Planted> planted = {};
   Coordinates positions = {};
   DType dtype = DType::f32;
   std::int64_t most_causes = 2;
-  bool unrelated = false;  // the heads after are no rotation of those before
+  bool unrelated = false;  // the rotated heads are other random heads
 };
 
 [[nodiscard]] Identification identified(const Trial& trial, Random& random);
@@ -107,7 +107,8 @@ struct Trial {
 
 enum class Outcome { named, tied, rejected, wrong };
 
-// Tells if the mistakes were named, alone or among indistinguishable ones.
+// named: the planted mistakes are the only explanation. tied: they are among indistinguishable
+// ones. rejected: there is no explanation.
 [[nodiscard]] Outcome outcome_of(const Identification& found, const std::vector<Planted>& planted);
 
 struct Counts {
@@ -117,7 +118,7 @@ struct Counts {
   [[nodiscard]] std::string text() const;
 };
 
-// The number that an environment variable gives.
+// The number in an environment variable; `otherwise` if it is not set.
 [[nodiscard]] std::uint64_t given(const char* variable, std::uint64_t otherwise);
 
 // Prints only if ROTARY_TEST_VERBOSE is set.
@@ -126,7 +127,7 @@ void print(const std::string& text);
 // Eight tokens from `first` on.
 [[nodiscard]] Coordinates run_from(std::int64_t first);
 
-// The first explanations, for messages.
+// The first explanations as text for messages.
 [[nodiscard]] std::string shown(const Identification& found);
 
 }  // namespace rotary::test

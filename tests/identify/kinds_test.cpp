@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mistakes whose value is in no list, beside similar ones.
+// Mistakes whose values identify() must measure, because no list has them.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -24,7 +24,7 @@ RotarySpec spec_with(double base, const Scaling& scaling, std::int64_t rotary_di
           .scaling = scaling};
 }
 
-// Rotations of single heads at an odd position beyond what f16 holds.
+// Rotates 8 tokens from position `first` on. f16 does not hold 3001, an odd number beyond 2048.
 Identification identified(const ModelSpec& model, const FaultyRotation& rotation,
                           std::int64_t first = 3001) {
   Random random(31);
@@ -33,7 +33,7 @@ Identification identified(const ModelSpec& model, const FaultyRotation& rotation
   return identify_heads(before, rotated(before, rotation, positions), positions, {.model = model});
 }
 
-// Rounded as a program prints them.
+// Rounds the frequencies to float32, as a program prints them.
 Identification identified_frequencies(const FaultyRotation& rotation) {
   std::vector<double> printed;
   for (const long double frequency : frequencies_of(rotation))
@@ -114,8 +114,8 @@ TEST(Kinds, AFactorOfAllFeaturesIsNoMistake) {
   }
 }
 
-// Frequencies of a part of the head, padded with 0 and applied to halves of the whole head.
-TEST(Kinds, PairsOfTheWholeHeadAreNamed) {
+// The frequencies of a part are padded with 0, and pairs are formed over the entire head.
+TEST(Kinds, PairsFormedOverTheEntireHeadAreNamed) {
   const Scaling yarn = YarnScaling{.factor = 4, .original_context_tokens = 32768};
   for (const Scaling& scaling : {Scaling(NoScaling{}), yarn}) {
     const RotarySpec spec = spec_with(1e6, scaling, 32);
@@ -127,7 +127,7 @@ TEST(Kinds, PairsOfTheWholeHeadAreNamed) {
   }
 }
 
-TEST(Kinds, AWholeHeadInPlaceOfAPartWithAxesIsNamed) {
+TEST(Kinds, RotatingTheEntireHeadInsteadOfAPartIsNamed) {
   RotarySpec part = spec_with(1e7, NoScaling{}, 32);
   part.axes = Axes{.pairs = {6, 5, 5}, .exponents = AxisExponents::shared};
   const Identification found = identified(model_with(part), {.spec = spec_with(1e7, NoScaling{})});
@@ -136,8 +136,8 @@ TEST(Kinds, AWholeHeadInPlaceOfAPartWithAxesIsNamed) {
   EXPECT_EQ(found.explanations.front().causes.front().hypothesis->name, "window");
 }
 
-// Keys that are shifted again and again: the size of the error tells the number of roundings.
-TEST(Kinds, RepeatedShiftsInSixteenBitsAreCountedByTheirRoundings) {
+// Each shift rounds the keys, so the size of the error gives the number of shifts.
+TEST(Kinds, RepeatedShiftsIn16BitsAreCounted) {
   const RotarySpec spec = spec_with(1e4, NoScaling{});
   const std::int64_t step = 256;
   for (const DType dtype : {DType::bf16, DType::f16}) {
@@ -159,7 +159,7 @@ TEST(Kinds, RepeatedShiftsInSixteenBitsAreCountedByTheirRoundings) {
   }
 }
 
-// Dropped, applied twice, or divided by.
+// The factor is dropped, applied twice, or divided by.
 TEST(Kinds, AWrongAttentionFactorIsNamed) {
   const RotarySpec yarn =
       spec_with(1e6, YarnScaling{.factor = 4, .original_context_tokens = 32768});
@@ -191,8 +191,9 @@ TEST(Kinds, ASpecThatTwoHypothesesGiveIsNamedOnce) {
   }
 }
 
-// A cache of layers with a base of 10000, one with Llama 3's rule, one of neighbours.
-TEST(Kinds, KeysThatAnotherEmbeddingShiftedAreNamed) {
+// The caches have base 10000, Llama 3's rule, or interleaved pairs. Their keys are shifted by
+// another embedding's frequencies.
+TEST(Kinds, AShiftByAnotherEmbeddingIsNamed) {
   const RotarySpec neighbours{.head_dim = 64, .base = 1e4, .pairing = Pairing::interleaved};
   RotarySpec slower = neighbours;
   slower.base = 1e6;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every comparison must refuse NaN, infinities, and numbers whose squares overflow.
+// identify() must refuse NaN, infinities, and numbers beyond float32's range.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -32,8 +32,8 @@ IdentifyOptions options() {
   return options;
 }
 
-// Replaces one element at a time by each spoiler and calls identify(), which must refuse it as
-// outside float32's range.
+// Replaces one element at a time by each spoiler. identify() must refuse it as outside float32's
+// range.
 template <class Identify>
 void expect_refusals(std::vector<double>& numbers, const Identify& identify) {
   for (double& number : numbers) {
@@ -108,8 +108,8 @@ TEST(NonFinite, FrequenciesAndFactorsAreRefused) {
   }
 }
 
-// A repeated element is read once, however often it repeats.
-TEST(NonFinite, AnElementOfHugeExtentsIsLookedAtOnce) {
+// Strides of 0 repeat one head 2^60 times.
+TEST(NonFinite, ARepeatedHeadIsReadOnce) {
   const std::vector<double> one = {1, nan};
   const Extents huge{
       .tokens = std::int64_t{1} << 40, .heads = std::int64_t{1} << 20, .features = 2};
@@ -122,14 +122,13 @@ TEST(NonFinite, AnElementOfHugeExtentsIsLookedAtOnce) {
       "0, feature 1");
 }
 
-// The squares of such numbers underflow, and the length of all of them would be 0.
+// The squares of such numbers underflow, so the heads would have norm 0.
 TEST(NonFinite, NumbersThatAreZeroInFloat32AreRefused) {
   const std::vector<double> tiny(static_cast<std::size_t>(tokens) * 6 * 8, 1e-200);
   const ConstHeadsView view{tiny.data(), DType::f64, extents, strides_bthd(extents)};
   EXPECT_FALSE(identify(view, view, options()));
 }
 
-// An index of an embedding without a model.
 TEST(Identify, RefusesAnEmbeddingIndexWithoutAModel) {
   const std::vector<double> inv_freq = {1, 0.1};
   const auto found = identify_frequencies(inv_freq, 1, {.rotary = 1});

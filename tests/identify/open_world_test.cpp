@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotations drawn at random: mistakes in no table are measured or left unexplained.
+// Random specs and mistakes. identify() must name those of its table, and not misname others.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -66,7 +66,7 @@ RotarySpec drawn_spec(Random& random) {
   return spec;
 }
 
-// Outside the table of hypotheses.
+// Draws a mistake that is not in the table of hypotheses.
 void draw_outside(Trial& drawn, Random& random) {
   switch (random.integer(0, 5)) {
     case 0:
@@ -78,7 +78,7 @@ void draw_outside(Trial& drawn, Random& random) {
     case 2:
       drawn.unrelated = true;
       break;
-    case 3: {  // the stretch of each pair is another
+    case 3: {  // divides the pairs' frequencies by different numbers
       const double share = 0.3 + 0.4 * random.unit();
       drawn.planted = {{"nothing that is known", "", "", [share](FaultyRotation& r) {
                           r.spec.scaling = MixedNtkScaling{.factor = 1 / share};
@@ -87,7 +87,7 @@ void draw_outside(Trial& drawn, Random& random) {
     }
     case 4:
       drawn.spec = llama31();
-      // Over a run of positions, or in 16 bits, another factor looks like a shift.
+      // At consecutive positions, or in 16 bits, another factor looks like shifted positions.
       drawn.positions = {{0, 1, 17, 255, 1003, 4095, 16387, 131071}};
       drawn.dtype = DType::f32;
       drawn.planted = {factor_of(6.5)};
@@ -99,7 +99,7 @@ void draw_outside(Trial& drawn, Random& random) {
   }
 }
 
-TEST(OpenWorld, DrawnRotationsAreNamedAndUnknownOnesRejected) {
+TEST(OpenWorld, ListedMistakesAreNamedAndMostOthersRejected) {
   const std::uint64_t seed = given("ROTARY_TEST_SEED", 20261123);
   const std::uint64_t cases = given("ROTARY_TEST_CASES", 500);
   std::printf("ROTARY_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
@@ -119,7 +119,7 @@ TEST(OpenWorld, DrawnRotationsAreNamedAndUnknownOnesRejected) {
       const auto last = static_cast<std::int64_t>(all.size()) - 1;
       drawn.planted = {all.at(static_cast<std::size_t>(random.integer(0, last)))};
     }
-    // Pairs take most of the time, so only one case in four tries them.
+    // Searching for two causes takes most of the time, so only one case in four does.
     drawn.most_causes = i % 4 == 0 || drawn.planted.size() > 1 ? 2 : 1;
     const Identification found = identified(drawn, random);
     Outcome outcome = outcome_of(found, drawn.planted);

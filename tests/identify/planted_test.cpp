@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each mistake planted in real models' rotations, alone and two at once: it is named, or among
-// those that the numbers cannot distinguish.
+// Plants mistakes in rotations of real models, one or two at once. identify() must name them, alone
+// or among causes that the numbers cannot distinguish.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -81,7 +81,7 @@ void expect_named(const Trial& trial, const Identification& found, Counts& count
   ADD_FAILURE() << to_string(trial.dtype) << mistakes << "\n" << shown(found);
 }
 
-TEST(Planted, EverySingleMistakeIsNamedOrAmongThoseThatTie) {
+TEST(Planted, ASingleMistakeIsNamedOrTied) {
   Random random(1);
   std::size_t number = 0;
   for (const Scene& scene : scenes()) {
@@ -89,7 +89,7 @@ TEST(Planted, EverySingleMistakeIsNamedOrAmongThoseThatTie) {
       if (dtype == DType::f16 && scene.name != "llama 3.1 at 0") continue;
       Counts counts;
       for (const Planted& planted : single_mistakes(scene.spec)) {
-        // Formats alternate, except in the first scene.
+        // Only every second trial runs, except in the first scene.
         if (++number % 2 == 0 && scene.name != "llama 3.1 at 0") continue;
         SCOPED_TRACE(scene.name);
         const Trial trial{scene.spec, {planted}, scene.positions, dtype, 1};
@@ -100,7 +100,7 @@ TEST(Planted, EverySingleMistakeIsNamedOrAmongThoseThatTie) {
   }
 }
 
-// True if two mistakes change different things, so that both can occur at once.
+// Whether two mistakes change different things, so that both can be planted at once.
 bool go_together(const Planted& one, const Planted& other) {
   const auto group = [](const Planted& planted) -> std::string_view {
     const std::string_view name = planted.hypothesis;
@@ -119,7 +119,7 @@ bool go_together(const Planted& one, const Planted& other) {
   return !(either("scaling") && (either("ramp") || either("blend") || either("original_context")));
 }
 
-TEST(Planted, TwoMistakesAtOnceAreNamedOrAmongThoseThatTie) {
+TEST(Planted, TwoMistakesAreNamedOrTied) {
   Random random(5);
   for (const std::int64_t first : {0, 1000}) {
     for (const DType dtype : {DType::f32, DType::bf16}) {
@@ -141,7 +141,7 @@ TEST(Planted, TwoMistakesAtOnceAreNamedOrAmongThoseThatTie) {
   }
 }
 
-// rotate_half over neighbours beside a table [f, f], and the other way round.
+// Neighbours are rotated by a table [f, f], or halves by a table of neighbours.
 TEST(Planted, ATableForTheOtherPairingIsNamed) {
   Random random(3);
   for (const RotarySpec& spec : {llama31(), gpt_oss(), glm4()}) {
@@ -161,7 +161,7 @@ TEST(Planted, ATableForTheOtherPairingIsNamed) {
   }
 }
 
-// A padding token is a vector of zeros, which no rotation changes.
+// A padding token is a vector of zeros, which no rotation changes, so it separates no causes.
 TEST(Identify, SeparatesCausesByATokenThatIsNotPadding) {
   Random random(11);
   Heads before = random_heads(8, 128, DType::f32, random);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Positions that differ from token to token: each is read, and fault patterns of programs are
-// named.
+// Programs that use wrong positions. identify() must read each token's position and name known
+// fault patterns.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,11 +31,11 @@ RotarySpec on_axes(std::int64_t axes) {
   return spec;
 }
 
-// [axes][rows][tokens]: the positions expected and those that the program used.
+// The positions that a caller expects, and those that the program used.
 struct Batch {
   std::int64_t rows = 1;
   Coordinates expected = {};  // [axes][rows * tokens]
-  Coordinates used = {};      // the same
+  Coordinates used = {};      // [axes][rows * tokens]
 };
 
 struct Numbers {
@@ -61,7 +61,7 @@ std::string cause_of(const Identification& found) {
   return std::string(found.explanations.front().causes.front().hypothesis->name);
 }
 
-// Rows of tokens with position errors that change at random tokens.
+// Rows of tokens whose position error changes at random tokens.
 Batch drawn_batch(std::int64_t axes, Random& random) {
   Batch batch{.rows = random.integer(1, 4)};
   const std::int64_t tokens = random.integer(1, 64);
@@ -81,8 +81,8 @@ Batch drawn_batch(std::int64_t axes, Random& random) {
   return batch;
 }
 
-// Counts tokens read at another position than theirs: `aliased` if the reading reports an alias,
-// else `wrong`.
+// Counts tokens that are read at a wrong position: `aliased` if identify() reports an alias, else
+// `wrong`.
 struct Reading {
   int tokens = 0;
   int wrong = 0;
@@ -106,7 +106,7 @@ void count(const Batch& batch, const Identification& found, Reading& reading) {
   }
 }
 
-TEST(Positions, EachTokenOfADrawnBatchIsReadOrHasAnAlias) {
+TEST(Positions, EachRandomPositionIsReadOrHasAnAlias) {
   const std::uint64_t seed = given("ROTARY_TEST_SEED", 20261127);
   std::printf("ROTARY_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
   Random random(seed);
@@ -144,7 +144,7 @@ Positions1 joined(std::vector<Positions1> parts) {
   return all;
 }
 
-// A program's fault on one axis: the expected and the used positions.
+// The expected and the used positions of a program with a fault.
 struct Fault {
   std::string name;
   std::int64_t rows;
@@ -185,7 +185,7 @@ TEST(Positions, FaultPatternsOfProgramsAreNamed) {
   }
 }
 
-// Text, two images of 4 x 6 patches at two times, text.
+// Text, two images of 4 x 6 patches, text. The images are at different times.
 Coordinates prompt() {
   Coordinates positions(3);
   for (auto& axis : positions) axis = counted(0, 5);
@@ -203,7 +203,7 @@ Coordinates prompt() {
   return positions;
 }
 
-TEST(Positions, PatternsOfAxesAreNamed) {
+TEST(Positions, FaultPatternsOnAxesAreNamed) {
   const std::size_t image = 5;
   const std::size_t behind = 53;
   struct AxisFault {
@@ -259,7 +259,7 @@ TEST(Positions, ATokenWithoutAPositionIsUnread) {
   EXPECT_TRUE(std::isnan(found.positions->found[30]));
 }
 
-TEST(Positions, OneTokenOfOneHeadIsEnough) {
+TEST(Positions, OneTokenOfOneHeadSuffices) {
   Random random(50);
   for (const std::int64_t used : {0, 1, 4711, 1048575}) {
     const Batch batch{.rows = 1, .expected = {{12345}}, .used = {{used}}};
