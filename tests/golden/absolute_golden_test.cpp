@@ -39,7 +39,7 @@ SinusoidalSpec spec_of(const std::string& model, std::int64_t dim) {
   return marian_sinusoidal(dim);
 }
 
-// NumPy's double tables have our bits except for ties of the last rounding. torch rounds the
+// NumPy's tables in double have our bits, except near ties of the last rounding. torch rounds the
 // frequency, the position and their product to float32; each is off by 2^-24 of the angle. Its sin
 // and cos are off by about 2^-23.
 TEST(AbsoluteGolden, SinusoidalTablesAgree) {
@@ -85,7 +85,7 @@ TEST(AbsoluteGolden, PositionsOfPaddedBatchesAgree) {
   }
 }
 
-// torch adds twice in float32; the numbers are below 4.
+// torch adds three numbers below 4 in float32.
 TEST(AbsoluteGolden, BertsSumAgrees) {
   const auto file = test::read_golden("absolute_encodings");
   for (const auto& each : file.at("sums")) {
@@ -108,7 +108,7 @@ TEST(AbsoluteGolden, BertsSumAgrees) {
   }
 }
 
-// torch's float32 weights are off by 2^-20, times 16 (or 2) numbers below 4.
+// torch's float32 weights are off by 2^-20. A result sums 16 (or 2) numbers below 4.
 void expect_interpolated(const nlohmann::json& each, const TableInterpolation& interpolation) {
   Tensor src = rows_of(each.at("table"));
   const Tensor wanted = rows_of(each.at("result"));
@@ -125,7 +125,7 @@ TableGrid grid_of(const nlohmann::json& sides) {
   return {.rows = sides.at(0), .columns = sides.at(1)};
 }
 
-TEST(AbsoluteGolden, TablesForAnotherGridAgree) {
+TEST(AbsoluteGolden, TablesInterpolatedToAGridAgree) {
   const auto file = test::read_golden("absolute_encodings");
   for (const auto& each : file.at("grids")) {
     SCOPED_TRACE(each.at("to").dump());
@@ -136,7 +136,7 @@ TEST(AbsoluteGolden, TablesForAnotherGridAgree) {
   }
 }
 
-TEST(AbsoluteGolden, TablesForAnotherLengthAgree) {
+TEST(AbsoluteGolden, TablesInterpolatedToALengthAgree) {
   const auto file = test::read_golden("absolute_encodings");
   for (const auto& each : file.at("lengths")) expect_interpolated(each, LinearInterpolation{});
 }

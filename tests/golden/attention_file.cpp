@@ -105,7 +105,7 @@ AlibiForm form_of(const json& entry) {
   return entry.at("form") == "causal" ? AlibiForm::causal : AlibiForm::key_position;
 }
 
-// The entry's learned numbers for the first heads, set by parameter name.
+// Sets each parameter to the entry's numbers for the first heads.
 RelativeBias learned_bias(const json& entry, std::int64_t heads) {
   RelativeBias bias = relative_bias_named(entry.at("kind").get<std::string>()).value();
   for_each_parameter(bias, [&]<class Member>(const ParameterFacts& facts, Member& member) {
@@ -179,8 +179,8 @@ AttentionGolden read_case(const json& file, const json& entry) {
 }
 
 // Both sides are float64, with numbers below 8: about 100 roundings of 2^-53 * 8 each give 1e-13.
-// At position 100000 cos and sin are within 2 pi 10^5 2^-65 = 1.7e-14 (numeric_contract.hpp), which
-// scores with products below 16 grow to 3e-13.
+// At position 100000 cos and sin are within 2 pi 10^5 2^-65 = 1.7e-14 (numeric_contract.hpp).
+// Products below 16 magnify that to 3e-13 in the scores.
 constexpr double tolerance = 1e-12;
 
 void expect_near(const char* name, const Numbers& got, const Numbers& wanted) {
@@ -197,7 +197,7 @@ void expect_near(const char* name, const Numbers& got, const Numbers& wanted) {
 std::vector<AttentionGolden> read_attention_goldens() {
   const json file = read_golden("attention_encodings");
   std::vector<AttentionGolden> cases;
-  cases.reserve(file.at("cases").size());  // a T5Bias points into its case, which must not move
+  cases.reserve(file.at("cases").size());  // a T5Bias points into its case, so none may be copied
   for (const json& entry : file.at("cases")) cases.push_back(read_case(file, entry));
   if (cases.empty()) throw std::runtime_error("attention_encodings.json must hold a case");
   return cases;

@@ -22,12 +22,12 @@ struct AttentionGolden {
   reference::Attention attention;  // with explicit positions
   std::optional<RotarySpec> rotary = {};
   AttentionNumbers wanted = {};  // without weights
-  Numbers t5_table = {};         // viewed by a T5Bias: may be moved, never copied
+  Numbers t5_table = {};         // a T5Bias points into it: never copy
 };
 
 [[nodiscard]] std::vector<AttentionGolden> read_attention_goldens();
 
-// Compares each number of `wanted` within the file's tolerance.
+// Compares each number of `wanted` within the tolerance of attention_file.cpp.
 void expect_equal(const AttentionNumbers& got, const AttentionNumbers& wanted);
 
 }  // namespace rotary::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention with each encoding and its gradients, against torch's autograd
+// Compares attention with each encoding, and its gradients, with torch's autograd
 // (attention_encodings.json): first the reference, then the library's calls around a softmax.
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 using test::AttentionGolden;
 
-// The keys that each query sees, by position, as in the script that made the file.
+// The keys that each query sees. Compares positions, as does the script that made the file.
 std::vector<bool> seen(const AttentionGolden& of) {
   const reference::Mask& mask = of.attention.mask;
   const auto keys = static_cast<std::size_t>(of.inputs.k.extents.tokens);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// q and k rotated by positions on several axes, against Transformers' float32 results.
+// Rotates q and k by positions on several axes. Compares with Transformers' float32 results.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,7 +23,7 @@ RotarySpec spec_of(std::int64_t head_dim, double base, Axes axes) {
   return {.head_dim = head_dim, .base = base, .pairing = Pairing::half, .axes = std::move(axes)};
 }
 
-// 1e-4 up to position 1000, beyond it a float32 angle's error, as in rotate_golden_test.cpp.
+// 1e-4 up to position 1000; beyond it the error of a float32 angle, as in rotate_golden_test.cpp.
 double tolerance_at(long double position, double inv_freq, double hypot) {
   const auto magnitude = static_cast<double>(std::abs(position));
   if (magnitude <= 1000) return 1e-4;
@@ -59,7 +59,7 @@ void expect_outputs(const nlohmann::json& file, const RotarySpec& spec,
     auto layout = file.at("layout").get<std::string>();
     auto src = file.at(name);
     auto out = file.at(name + "_out");
-    if (layout == "T(packed),H,D") {  // read as a batch of 1
+    if (layout == "T(packed),H,D") {  // reads it as a batch of 1
       layout = "B,T,H,D";
       for (auto* tensor : {&src, &out}) tensor->at("shape").insert(tensor->at("shape").begin(), 1);
     }
@@ -68,8 +68,8 @@ void expect_outputs(const nlohmann::json& file, const RotarySpec& spec,
   }
 }
 
-// Sections of 16, 24 and 24 pairs; text, then patches, some at distant positions.
-TEST(AxesGolden, QwenTwoVlTextAgrees) {
+// The tokens are text, then patches, some at distant positions.
+TEST(AxesGolden, Qwen2VlTextAgrees) {
   const auto file = test::read_golden("qwen2_vl_mrope");
   const auto ids = test::flat<std::int64_t>(file.at("positions_thw"));
   expect_outputs(file,
@@ -78,7 +78,7 @@ TEST(AxesGolden, QwenTwoVlTextAgrees) {
 }
 
 // Patches in merge-block order, [tokens][2].
-TEST(AxesGolden, QwenTwoVlVisionTowerAgrees) {
+TEST(AxesGolden, Qwen2VlVisionTowerAgrees) {
   const auto file = test::read_golden("qwen2_vl_vision_2d");
   const auto ids = test::flat<std::int32_t>(file.at("position_ids_hw"));
   const TokenArray<std::int32_t> positions{.data = ids.data(),

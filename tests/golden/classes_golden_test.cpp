@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Default configs of every rotary class of Transformers: resolved frequencies, factors and rotating
-// layers equal the class's own. Also configs with every form of rope keys.
+// Resolves the default config of every rotary class of Transformers, and configs with every form of
+// rope keys. Frequencies, factors and rotating layers must be the class's own.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transformers keeps state between forward passes: dynamic NTK keeps the frequencies of the longest
-// context so far, until a context fits in the original one. With rotary, the caller keeps that
-// length; the same length gives the same frequencies.
+// Dynamic NTK of Transformers keeps the frequencies of the longest context so far, until a context
+// fits in the original one. Here the caller keeps that length, and must get equal frequencies.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -39,7 +38,7 @@ TEST(DynamicNtkState, FrequenciesFollowTheCallersLength) {
     test::record_bits(got.inv_freq);
     const auto wanted = call.at("inv_freq_last").get<double>();
     EXPECT_NEAR(got.inv_freq.back(), wanted, wanted * 0x1p-20);  // 8 ulp
-    // Tells when Transformers continues with another length's frequencies.
+    // False if Transformers continues with the frequencies of an earlier, longer context.
     EXPECT_EQ(got.contexts.contains(tokens), length == tokens || length == original);
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// inv_freq of rules that are a formula of the pair, against 50 digits.
+// Compares inv_freq of rules that are formulas of the pair with numbers of 50 digits.
 #include <gtest/gtest.h>
 
 #include <cmath>

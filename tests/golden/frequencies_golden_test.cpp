@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// inv_freq and attention factor of real models' configs, for each context in the file. Compared
-// with Transformers' float32 values, and with an independent restatement of its formulas in double.
+// Compares inv_freq and the attention factor of real models' configs, for each context in the file,
+// with Transformers' float32 values and with its formulas restated in double by NumPy.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -19,22 +19,21 @@ namespace {
 
 class FrequenciesGolden : public testing::TestWithParam<std::string> {};
 
-// The length for which Transformers computed the result. Null means its class's initial state,
-// before any token: frequencies for the original context.
+// The length for which Transformers computed the result. Null means the class's initial state,
+// which has the frequencies of the original context.
 std::int64_t context_of(const nlohmann::json& result) {
   if (!result.contains("seq_len")) return 1;
   const auto& given = result.at("seq_len");
   return given.is_null() ? 1 : given.get<std::int64_t>();
 }
 
-// Both computations are in double and within the tolerance of the exact value. The file's LongRoPE
-// lists are float32, as in torch.
+// Twice the tolerance: both sides are computed in double. The file's LongRoPE lists are float32.
 double reference_tolerance(const RotarySpec& spec, std::int64_t context) {
   const bool has_lists = std::holds_alternative<LongRopeScaling>(spec.scaling);
   return 2 * test::frequency_tolerance(spec, context) + (has_lists ? 0x1p-24 : 0);
 }
 
-// Gemma 4's entries have one layer type each, unlike its class.
+// Gemma 4's entries describe one layer type each. Its class has two, so they are resolved as llama.
 std::string family_of(const nlohmann::json& given) {
   const auto family = given.at("family").get<std::string>();
   return family == "gemma4" ? "llama" : family;
@@ -42,7 +41,7 @@ std::string family_of(const nlohmann::json& given) {
 
 nlohmann::json config_of(const nlohmann::json& given) {
   auto config = given.at("config");
-  // The family names the rotary class that ran; EsmModel uses it only with this value.
+  // The file's ESM result is of the rotary class, which EsmModel uses only with this value.
   if (given.at("family") == "esm") config["position_embedding_type"] = "rotary";
   return config;
 }

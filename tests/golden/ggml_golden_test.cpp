@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numerics::ggml against llama.cpp's own functions: the largest difference of A cos over all pairs,
-// to llama.cpp, Transformers and exact values. The file's numbers were measured with those
-// functions.
+// Numerics::ggml against llama.cpp. The largest differences of A cos between ggml, Transformers and
+// exact values must be those that llama.cpp's own functions gave.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,8 +33,8 @@ RotarySpec gpt_oss(Numerics numerics, YarnRamp ramp) {
           .numerics = numerics};
 }
 
-// For pair 6 of gpt-oss torch's pow misses the nearest float32. The class's buffer holds the next
-// one, which causes the largest difference at 32767.
+// For pair 6 of gpt-oss, torch's pow gives the float32 after the nearest one. This causes the
+// largest difference at position 32767.
 void use_pow_of_torch(Frequencies& frequencies) {
   double& sixth = frequencies.inv_freq[6];
   sixth = std::nextafter(static_cast<float>(sixth), 1.0F);
@@ -72,8 +71,8 @@ double largest_difference(const RotarySpec& a, const RotarySpec& b, std::int64_t
   return largest;
 }
 
-// Compares with the measured number, within 0.1 % and one float32 unit below 2: a cosf that misses
-// the nearest float32 is off by as much.
+// Compares with the measured number within 0.1 % plus 2^-23, the error of a cosf that misses the
+// nearest float32.
 void expect_probed(const nlohmann::json& probe, const char* name, double got) {
   const double wanted = probe.at(name).get<double>();
   EXPECT_NEAR(got, wanted, 0.001 * wanted + 0x1p-23) << name;
@@ -98,7 +97,7 @@ TEST(GgmlGolden, PlainFrequenciesAgree) {
   EXPECT_EQ(probed, 4);
 }
 
-// gpt-oss's ramp lies between whole pairs, which llama.cpp cannot express.
+// The ends of gpt-oss's ramp are fractional, but llama.cpp rounds them.
 TEST(GgmlGolden, YarnsRampIsTruncated) {
   const auto file = test::read_golden("ggml_vs_hf_probe");
   int probed = 0;

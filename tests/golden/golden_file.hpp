@@ -12,13 +12,13 @@
 
 namespace rotary::test {
 
-// Relative tolerance for float32 frequencies: 8 ulp. torch rounds the exponent 2i/d to float32,
-// which pow magnifies by ln(base), and then each operation.
+// Relative tolerance for float32 frequencies: 8 ulp. torch rounds the exponent 2i/d to float32, and
+// pow magnifies that error by ln(base). Each later operation is rounded as well.
 inline constexpr double float32_tolerance = 0x1p-20;
 
 [[nodiscard]] nlohmann::json read_golden(std::string_view name);
 
-// Resolves the file's config; its own model_type, if any, overrides the given one.
+// Resolves a config. `model_type` is used if the config has none.
 [[nodiscard]] ModelSpec resolved_model(nlohmann::json config, std::string_view model_type);
 
 // The spec of a resolved model with one rotary embedding.

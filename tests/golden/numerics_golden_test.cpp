@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numerics::transformers against Transformers' classes, in float32 and, if the file has them,
-// bfloat16 and float16. At position 131071 exact angles would miss this bound by thousands of
-// units. Numbers are equal unless torch's pow, cos or sin misses the nearest float32.
+// bfloat16 and float16. Numbers are equal unless torch's pow, cos or sin misses the nearest
+// float32. Exact angles would miss the bound at position 131071 by thousands of units.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -51,7 +51,7 @@ Case resolved(const std::string& name, std::string_view model_type) {
                                     Numerics::transformers)};
 }
 
-// The file's config, or its notes if it has none.
+// Specs from the files' configs, or from the notes of files without a config.
 std::vector<Case> cases() {
   constexpr Pairing interleaved = Pairing::interleaved;
   return {
@@ -83,7 +83,7 @@ Frequencies frequencies_of(RotarySpec spec) {
   return test::value_of(make_frequencies(spec));
 }
 
-// The distance from a number of the dtype to the next.
+// The distance from a number of a 16-bit dtype to the next.
 double ulp(DType dtype, double value) {
   const bool wide = dtype == DType::bf16;
   const int exponent = std::max(value == 0 ? -1000 : std::ilogb(value), wide ? -126 : -14);
@@ -141,7 +141,7 @@ void compare(const Run& run, const Tensor& src, const Tensor& got, const Tensor&
   });
 }
 
-// outputs: the file's names for the run's results.
+// outputs: the file's results for this dtype.
 Compared expect_agreement(const Run& run, const nlohmann::json& file,
                           const nlohmann::json& outputs) {
   const Rotations rotations = test::value_of(make_rotations(
@@ -170,7 +170,7 @@ TEST_P(NumericsGolden, AgreesOnEveryDtype) {
     const std::string name(to_string(dtype));
     RecordProperty(name + "_elements", total.elements);
     RecordProperty(name + "_equal", total.equal);
-    // Today all are equal; rounding only once would leave four fifths equal.
+    // All elements are equal now. If we rounded only once, four fifths would be.
     if (dtype != DType::f32) {
       EXPECT_GE(total.equal, total.elements * 0.98) << name;
     }

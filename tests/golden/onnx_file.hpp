@@ -23,8 +23,8 @@ struct OnnxTensor {
   [[nodiscard]] std::size_t element_bytes() const {
     return size() == 0 ? 0 : bytes.size() / size();
   }
-  [[nodiscard]] DType dtype() const;                 // of number types only
-  [[nodiscard]] double at(std::size_t index) const;  // of any type
+  [[nodiscard]] DType dtype() const;  // not for bool and int64
+  [[nodiscard]] double at(std::size_t index) const;
 };
 
 struct OnnxCase {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// All test vectors of ONNX's RotaryEmbedding (8) and Attention (93, opsets 23 to 25), by the
-// library's calls. Attention's also check the exact rows that this project's tests compare with.
+// The library's calls on all test vectors of ONNX's RotaryEmbedding (8) and Attention (93, opsets
+// 23 to 25). Those of Attention also check the exact rows of check/, with which other tests
+// compare.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -53,7 +54,7 @@ std::vector<double> numbers_of(const OnnxTensor& tensor) {
   return numbers;
 }
 
-// One case of Attention as library calls.
+// A test vector of Attention as library calls.
 class OnnxAttention {
  public:
   explicit OnnxAttention(const OnnxCase& of)
@@ -83,12 +84,12 @@ class OnnxAttention {
     const auto scores = of_.outputs.find("qk_matmul_output");
     if (scores == of_.outputs.end()) return;
     const std::int64_t mode = of_.attribute("qk_matmul_output_mode", 0);
-    // Weights are as inexact as results; scores have their own magnitude.
+    // Weights have the tolerance of results. That of scores is relative to the largest score.
     const double scale = mode == 3 ? 1 : std::max(1.0, largest(scores->second));
     expect_near(scores_of_mode(mode), scores->second, tolerance() * scale);
   }
 
-  // Compares the exact rows for a call with ONNX's results.
+  // Compares the exact rows of the call with ONNX's results.
   void check_exact_rows() {
     OnnxTensor wanted = of_.outputs.at("Y");
     check::AttendCall call;
@@ -109,7 +110,8 @@ class OnnxAttention {
   }
 
  private:
-  // Appends the new keys and values to the past ones: present_key and present_value.
+  // Appends the new keys and values to the past ones. ONNX calls the result present_key and
+  // present_value.
   void append_to_past() {
     const auto grown = [&](const char* past, OnnxTensor& added) {
       const OnnxTensor& before = *of_.input(past);
@@ -145,8 +147,8 @@ class OnnxAttention {
       options_.mask.right = right;
   }
 
-  // Axes align on the right: [keys], [queries, keys], [heads, queries, keys] or all four. If a mask
-  // is shorter than the keys, it hides the rest, so the views end there too.
+  // Axes align on the right: [keys], [queries, keys], [heads, queries, keys] or all four. A mask
+  // that is shorter than the keys hides the rest, so the views of k and v end there as well.
   void make_mask() {
     const OnnxTensor* const mask = of_.input("attn_mask");
     if (mask == nullptr) return;
@@ -161,8 +163,8 @@ class OnnxAttention {
     }
   }
 
-  // The first query's position is the number of past keys. With a number of keys for each batch
-  // row, the last query is at the last key.
+  // The first query's position is the number of past keys. If nonpad_kv_seqlen gives the number of
+  // keys of each batch row, the last query is at the last key.
   void make_sequences() {
     const OnnxTensor* const lengths = of_.input("nonpad_kv_seqlen");
     for (std::int64_t batch = 0; batch < q_view_.extents.batch; ++batch) {
@@ -180,8 +182,8 @@ class OnnxAttention {
     options_.sequences = sequences_;
   }
 
-  // Modes 0 to 2 are scores: products, then with the cap, then with masks too. They follow from a
-  // call's weights: log(weight times the sum). Mode 3 is the softmax.
+  // Mode 0 is scaled products, mode 1 adds the cap, and mode 2 the masks. These scores follow from
+  // a call's weights as log(weight) + log_sum_exp. Mode 3 is the weights.
   std::vector<double> scores_of_mode(std::int64_t mode) {
     AttendOptions options = options_;
     if (mode < 2) {
@@ -208,11 +210,11 @@ class OnnxAttention {
     return scores;
   }
 
-  // A result's tolerance relative to the largest value. In f32 it is twice our own bound, since
-  // ONNX's sums round less often than the bound counts. In f16 and bf16 ONNX rounds q and k, each
-  // times a rounded root of the scale (2 units of u each), their product, the mask, its sum and the
-  // softmax. A score is then off by 7 units of its size, a weight by twice that and 3 more; both
-  // sides round the result once.
+  // The tolerance of a result, relative to the largest value. In f32 it is twice our own bound,
+  // because ONNX's sums round less often than the bound counts. In f16 and bf16 ONNX multiplies q
+  // and k by a rounded root of the scale (2 roundings each). It also rounds their product, the
+  // mask, the sum with the mask, and the softmax. A score is then off by 7 units of its size, and a
+  // weight by twice that and 3 more. Both sides round the result once.
   [[nodiscard]] double tolerance() const {
     const double product = largest(q_) * largest(k_) * std::abs(options_.scale);
     AttendedRow row{.head_dim = q_view_.extents.features, .keys = k_view_.extents.tokens};
@@ -250,14 +252,14 @@ TEST(OnnxGolden, AttentionAgreesWithAttend) {
   }
 }
 
-TEST(OnnxGolden, AttentionAgreesWithTheExactRows) {
+TEST(OnnxGolden, ExactAttentionRowsAgree) {
   for (const OnnxCase& of : test::read_onnx_cases("Attention")) {
     SCOPED_TRACE(of.name);
     OnnxAttention(of).check_exact_rows();
   }
 }
 
-// Rows for the positions, [batch, tokens, pairs]: gathered from the cache, or the cache itself.
+// Rows [batch, tokens, pairs]: those of position_ids in the cache, or the entire cache.
 std::vector<float> rows_of(const OnnxCase& of, const char* cache) {
   const OnnxTensor& all = *of.input(cache);
   const OnnxTensor* const positions = of.input("position_ids");
@@ -273,8 +275,8 @@ std::vector<float> rows_of(const OnnxCase& of, const char* cache) {
   return rows;
 }
 
-// The vectors' cos and sin are random, so the rows are made unchecked. Each result sums two
-// products of numbers below 1 in float32: 3 roundings on each side.
+// The vectors' cos and sin are random, so make_unchecked_rotations() must take them. Each result
+// sums two products in float32: 3 roundings on each side.
 TEST(OnnxGolden, RotaryEmbeddingAgreesWithRotate) {
   const std::vector<OnnxCase> cases = test::read_onnx_cases("RotaryEmbedding");
   EXPECT_EQ(cases.size(), 8U);

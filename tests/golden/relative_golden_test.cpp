@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// T5's buckets and ALiBi's slopes against Transformers; KERPLE, FIRE, Sandwich and CoPE with
-// gradients against the authors' code (Sandwich: NeMo's) under torch's autograd.
+// Compares T5's buckets and ALiBi's slopes with Transformers. Compares KERPLE, FIRE, Sandwich and
+// CoPE, and their gradients, with the authors' code (Sandwich: NeMo's) under torch's autograd.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -42,8 +42,9 @@ TEST(RelativeGolden, T5BucketsAgree) {
   expect_buckets("bidirectional_64_256", larger);
 }
 
-// Transformers raises a float32 base, off by 2^-24, to a power of at most 2 n: (2 n + 2) 2^-24. Its
-// MPT class instead rounds an exponent of at most 8, the power and its inverse: 8 ln 2 2^-24.
+// Transformers raises a float32 base, off by 2^-24, to a power of at most 2 n. The slope is off by
+// (2 n + 2) 2^-24. Its MPT class instead rounds an exponent of at most 8, the power and its
+// inverse: less than 8 * 2^-24.
 TEST(RelativeGolden, AlibiSlopesAgree) {
   const auto file = test::read_golden("alibi_slopes");
   std::size_t slopes = 0;
@@ -68,7 +69,7 @@ using Numbers = std::vector<double>;
 
 Numbers numbers(const nlohmann::json& of, const char* name) { return of.at(name).get<Numbers>(); }
 
-// Both sides are double: fewer than 100 terms, each below 10.
+// Both sides sum fewer than 100 terms below 10 in double.
 void expect_near(const Numbers& got, const Numbers& wanted) {
   test::record_bits(got);
   ASSERT_EQ(got.size(), wanted.size());
@@ -141,8 +142,7 @@ TEST(RelativeGolden, FormulasAgree) {
   }
 }
 
-// The file has 0 after the query; those elements are skipped.
-TEST(RelativeGolden, ContextualPositionsAgree) {
+TEST(RelativeGolden, CopeAgrees) {
   const auto file = test::read_golden("relative_biases").at("cope");
   const auto tokens = file.at("tokens").get<std::int64_t>();
   const auto features = file.at("features").get<std::int64_t>();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Published classes' get_rope_index on random prompts: our ids must be equal.
+// Ids of random prompts must equal those of the published classes' get_rope_index.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -83,12 +83,12 @@ TEST(RopeIndexGolden, EveryPublishedFamilyAgrees) {
   EXPECT_GE(conventions.size(), 22U);
 }
 
-// Configs of text models, towers and diffusion transformers with several position axes: rows of cos
-// and sin must match those of their own classes for the same coordinates.
+// Models with several position axes: text models, vision towers and diffusion transformers. Rows of
+// cos and sin must agree with those of their own classes for the same coordinates.
 
 using Rows = std::vector<std::vector<double>>;
 
-// Float32 cos and sin of a float32 angle, from a float32 frequency.
+// The classes compute angle, cos and sin in float32, from a float32 frequency.
 constexpr double row_error = 2.5e-7;
 constexpr double angle_error = 4 * 0x1p-24;
 

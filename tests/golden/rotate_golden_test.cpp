@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotated q and k of whole configs, against Transformers' float32 results. Transformers' float32
+// Rotates q and k by a model's config. Compares with Transformers' float32 results, whose float32
 // angle limits the agreement: at position 131071 it is off by more than 1e-3.
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ nlohmann::json config_of(const nlohmann::json& file) {
           {"rotary_dim", file.at("rotary_dim")}};
 }
 
-// 1e-4 up to position 1000, beyond it the error of a float32 angle and frequency.
+// 1e-4 up to position 1000; beyond it the error of a float32 angle and frequency.
 double tolerance_at(std::int64_t position, double inv_freq, double attention_factor, double hypot) {
   if (position <= 1000) return 1e-4;
   const double angle = static_cast<double>(position) * std::abs(inv_freq);
@@ -76,8 +76,8 @@ void expect_agreement(const Tensor& got, const Tensor& wanted, const Tensor& src
   }
 }
 
-// Rotates the file's q and k and compares with its q_out and k_out. arranged: reorders the file's
-// output features like the spec's.
+// Rotates the file's q and k and compares with its q_out and k_out. arranged() reorders the
+// features of q_out and k_out as the spec's pairing stores them.
 template <class Arranged>
 void expect_outputs(const nlohmann::json& file, const RotarySpec& spec, Arranged arranged) {
   const Frequencies frequencies = test::value_of(make_frequencies(spec));
@@ -106,14 +106,14 @@ TEST_P(RotateGolden, AgreesOnQAndK) {
 }
 
 // NanoChat's rotate_half is cat(x2, -x1).
-TEST(RotateGoldenSpecs, NanoChatTurnsTheOtherWay) {
+TEST(RotateGoldenSpecs, NanoChatRotatesTheOtherWay) {
   expect_outputs(
       test::read_golden("nanochat_negative_rotation"),
       {.head_dim = 64, .base = 10000.0, .pairing = Pairing::half, .sense = Sense::negative},
       as_they_are);
 }
 
-// q_pe and k_pe of DeepSeek-V2-Lite: 64 features; both mscales are equal, so A = 1.
+// DeepSeek-V2-Lite rotates 64 features (q_pe, k_pe). Both mscales are equal, so A = 1.
 RotarySpec deepseek(Pairing pairing) {
   return {
       .head_dim = 64,
@@ -123,7 +123,7 @@ RotarySpec deepseek(Pairing pairing) {
           .factor = 40, .original_context_tokens = 4096, .mscale = 0.707, .mscale_all_dim = 0.707}};
 }
 
-TEST(RotateGoldenSpecs, DeepseekV2KeepsTheOrder) {
+TEST(RotateGoldenSpecs, DeepseekV2KeepsTheFeatureOrder) {
   expect_outputs(test::read_golden("deepseek_v2_complex_interleaved"),
                  deepseek(Pairing::interleaved), as_they_are);
 }
@@ -150,8 +150,8 @@ INSTANTIATE_TEST_SUITE_P(Transformers, RotateGolden,
                                          Golden{"gptj_interleaved_partial", "gptj"}),
                          [](const auto& golden) { return golden.param.name; });
 
-// inv_freq under Numerics::transformers is bit-identical to Transformers' own functions, unless
-// torch's pow misses the nearest float32.
+// inv_freq under Numerics::transformers has the bits of Transformers' own functions, unless torch's
+// pow misses the nearest float32.
 
 std::vector<double> frequencies_of(const nlohmann::json& golden) {
   const RotarySpec spec = test::value_of(parse_rotary_spec(golden.at("spec").dump()));
@@ -172,7 +172,7 @@ struct Agreement {
   int equal = 0;
 };
 
-TEST(Float32Frequencies, AreBitIdenticalToTransformers) {
+TEST(Float32Frequencies, AreWithin2UlpOfTransformers) {
   const auto file = test::read_golden("float32_frequencies");
   std::map<std::string, Agreement> rules;
   for (const auto& golden : file.at("cases")) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heads rotated by HunYuan-VL's and V-JEPA 2's own functions, whose pairs have two angles.
+// Pairs of HunYuan-VL and V-JEPA 2 have two angles. Compares heads with those that the models' own
+// functions rotated.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +21,8 @@ namespace {
 
 using Numbers = std::vector<std::vector<double>>;
 
-// Float32 cos and sin of a float32 angle and frequency; then their products and one sum.
+// The models compute cos and sin in float32, from a float32 angle and frequency. Then they round
+// two products and a sum.
 constexpr double number_error = 2.5e-7;
 constexpr double of_angle = 4 * 0x1p-24;
 
@@ -39,7 +41,7 @@ void expect_near(const Numbers& wanted, std::span<const double> got, std::size_t
     EXPECT_NEAR(got[f], wanted[token][f], bounds[f]) << "token " << token << " feature " << f;
 }
 
-TEST(TwoAnglesGolden, HeadsAgreeWithTheirOwnFunctions) {
+TEST(TwoAnglesGolden, HeadsAgreeWithTheModelsFunctions) {
   const nlohmann::json file = test::read_golden("two_angles");
   ASSERT_EQ(file.at("cases").size(), 4U);
   for (const auto& golden : file.at("cases")) {
@@ -64,7 +66,7 @@ TEST(TwoAnglesGolden, HeadsAgreeWithTheirOwnFunctions) {
         expect_near(golden.at("sin").get<Numbers>(), rows.rows.sin<double>(0, at), token, bounds);
       }
       for (double& bound : bounds) bound *= 3 * most;
-      // Only the rows of this token.
+      // Makes the rows of this token only.
       std::vector<std::int64_t> place;
       for (std::int64_t axis = 0; axis < axes; ++axis)
         place.push_back(coordinates[static_cast<std::size_t>(axis) * x.size() + token]);
