@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the parts of conformance/golden that need no network and no torch: cutting definitions out
-of a module, reading configs of a release, comparing, and writing tables of releases.
+"""Tests the parts of conformance/golden that need no network and no torch. They cut definitions out
+of a module, read configs of a release, compare numbers, and write tables of releases.
 
 Usage: remake_test.py FOLDER_OF_GOLDEN
 """
@@ -141,7 +141,7 @@ class DefinitionsTest(unittest.TestCase):
         with self.assertRaisesRegex(NameError, "must define rotate_half"):
             self.load("rotate_half")
 
-    def test_the_code_of_a_class_reads_its_config(self):
+    def test_a_class_reads_the_config_of_its_release(self):
         with tempfile.TemporaryDirectory() as folder:
             release = toy_release(folder)
             values = {"hidden_size": 8, "rope_scaling": {"factor": 4}, "vocab_size": 7}
@@ -166,7 +166,7 @@ class CompareTest(unittest.TestCase):
         self.assertEqual(self.text([1.0, np.float32(0.1)], [1.0, np.float32(0.1)], 0.0),
                          "identical bits, 2 numbers")
 
-    def test_the_bound_decides(self):
+    def test_only_a_difference_beyond_the_bound_is_a_change(self):
         next_one = float(np.nextafter(np.float32(1), np.float32(2)))
         self.assertIn("at most 1 ulp (q_out), 0.5 of what", self.text([1.0], [next_one], 2.0**-22))
         self.assertEqual(self.text([[1.0, 2.0]], [[1.0, 2.5]], 1e-3),
@@ -200,7 +200,7 @@ class WheelsTest(unittest.TestCase):
         for digest in pins["sha256"].values():
             self.assertRegex(digest, r"^[0-9a-f]{64}$")
 
-    def test_another_wheel_than_the_pinned_one_is_refused(self):
+    def test_an_unpinned_wheel_is_refused(self):
         version = wheels.pins()["default"]
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
@@ -237,13 +237,13 @@ class HistoryTest(unittest.TestCase):
         self.assertEqual(history_cases.lengths(dynamic, observation(plain, plain / [1, 1, 1, 5])),
                          "2048, 4096")
 
-    def test_every_period_has_its_cause(self):
+    def test_periods_without_a_cause_and_causes_without_a_period_are_reported(self):
         found = [["1.0", "1.9", None], ["3.0", "3.0", None]]
         self.assertEqual(list(history_table.complaints_on(self.case, found)), [
             "Title: no cause is given for what begins with 3.0",
             "Title: nothing changes with 2.0, for which a cause is given"])
 
-    def test_the_document_is_checked(self):
+    def test_a_stale_document_is_reported_or_rewritten(self):
         plain = history_cases.plain(self.case, 4)
         histories = [(self.case, [["1.0", "1.9", observation(plain)],
                                   ["2.0", "2.0", observation(plain / [1, 1, 1, 2])]])]
