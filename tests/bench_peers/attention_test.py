@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The output of `./dev bench --peers attention` for a report. Its verification must be able to
-fail.
+"""Tests the tables that `./dev bench --peers attention` makes of a report, and its verification.
 
 Usage: attention_test.py REPOSITORY
 """
@@ -68,7 +67,8 @@ def report():
 
 
 class Computed:
-    """The definition in float64, rounded to float32. planted: a relative error of the bias."""
+    """Stands in for a peer: attention in float64, rounded to float32. planted: the bias's relative
+    error."""
 
     def __init__(self, work, encoding, planted=0.0):
         self.work, self.encoding, self.planted = work, encoding, planted
@@ -100,7 +100,7 @@ class Verification(unittest.TestCase):
     def test_a_head_of_another_group_is_refused(self):
         work = AttentionWork(GROUPED)
         wrong = Computed(work, "none").result()
-        wrong[:, [3, 4]] = wrong[:, [4, 3]]  # the last of the first group, the first of the second
+        wrong[:, [3, 4]] = wrong[:, [4, 3]]  # heads of different groups
         given = types.SimpleNamespace(result=lambda: wrong)
         self.assertGreater(largest_error(given, work, "none", Accuracy(cache="int8")), 1)
 
@@ -137,31 +137,32 @@ class Tables(unittest.TestCase):
         with self.assertRaises(jsonschema.ValidationError):
             validate(wrong, "bench-peers-attention")
 
-    def test_the_table_compares_times_with_the_peak_the_engine_and_ours(self):
+    def test_a_cell_has_the_share_of_the_peak_the_cost_of_the_encoding_and_the_ratio_to_ours(self):
         lines = attention_tables.details(report()).splitlines()
         self.assertEqual(len({line.count("|") for line in lines[:7]}), 1)
         # 4 * 8 * 64 * 2048 * 2049 / 2 operations in 45.45 ms are 80 % of 118 GF/s.
         self.assertIn("| 45 (80 %) ×1.01 |", lines[3])
         self.assertIn("| 12 (19 %) ×1.33 [3.96] | 360 (10 %) ×2.00 [7.92] | 3.0 |", lines[5])
 
-    def test_a_form_of_one_size_leaves_other_cells_empty(self):
+    def test_a_peer_measured_at_one_size_leaves_other_cells_empty(self):
         lines = attention_tables.details(report()).splitlines()
         self.assertIn("| PyTorch SDPA | none |  | 135 (27 %) [3.00] |  |", lines)
         self.assertIn("| MLX | none | 300 (1 %) [100] |  |  |", lines)
 
-    def test_decode_times_are_compared_with_reading_the_cache(self):
+    def test_a_decode_cell_has_the_share_of_the_read_speed_and_the_ratio_to_ours(self):
         lines = attention_tables.details(report()).splitlines()
         # 32768 * 8 * 128 * 8 bytes in 20 ms are 84 % of 16 GB/s.
         self.assertIn("| **rotary** | 20 (84 %) |", lines)
-        self.assertIn("| **rotary**, k and v int8 | 6.00 (72 %) |", lines)  # 2 + 8 / 128 bytes
-        # Ratios are to our times in 16 bits, in 8 bits and in float32, the last without rotation.
+        # For each feature, k and v have 2 bytes in int8 and 8 / 128 bytes of scales.
+        self.assertIn("| **rotary**, k and v int8 | 6.00 (72 %) |", lines)
+        # Ratios are to our time with a cache of 16 bits, 8 bits, and (twice) float32.
         self.assertIn("| ggml flash_attn_ext, k and v float16 | 48 (17 %) [4.00] |", lines)
         self.assertIn("| ggml flash_attn_ext, k q8_0, v float16 | 60 (11 %) [10] |", lines)
         self.assertIn("| OpenVINO, hint bfloat16 | 40 (42 %) [2.00] |", lines)
         self.assertIn("| ONNX Runtime GroupQueryAttention | 50 (34 %) [2.50] |", lines)
         self.assertIn("16.0 GB/s read beside 32 heads of 128.", lines[-1])
 
-    def test_goals_are_judged_from_2048_tokens_on(self):
+    def test_goals_count_prompts_of_2048_tokens_or_more(self):
         self.assertIn("met     >=    3 x PyTorch, prefill f32   smallest 3.00",
                       attention_ratios.goals(report()))
         slower = report()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The output of `./dev bench --peers` for a report. Its verification must be able to fail.
+"""Tests the tables and goals that `./dev bench --peers` makes of a report, and its verification.
 
 Usage: report_test.py REPOSITORY
 """
@@ -64,11 +64,11 @@ class Reports(unittest.TestCase):
         onnx = goals.evaluate(self.report)[1]
         self.assertEqual((onnx["goal"], onnx["smallest"]), ("ONNX Runtime", 2.5))  # 200 / 80
 
-    def test_a_goal_without_a_line_is_not_judged(self):
+    def test_a_goal_without_a_line_is_left_out(self):
         self.assertEqual([each["goal"] for each in goals.evaluate(self.report)],
                          ["ggml NEOX, f32", "ONNX Runtime", "everyone"])
 
-    def test_the_table_of_the_document_has_both_ratios(self):
+    def test_the_table_has_both_ratios(self):
         table = tables.details(self.report)
         self.assertIn("| *f32 half* |  |  |\n| in-place scale | 80 | 450 |\n", table)
         self.assertIn("| ggml NEOX, rows made | [4.20, 2.80] | [3.60, 2.40] |", table)
@@ -100,7 +100,7 @@ class Markers(unittest.TestCase):
 
 
 class Definition:
-    """In place of a peer: the definition in float64, rounded once to the dtype."""
+    """Stands in for a peer: the definition in float64, rounded once to the dtype."""
 
     chain = 1
 
@@ -121,7 +121,7 @@ class Definition:
 
 
 class Workloads(unittest.TestCase):
-    def test_a_contestant_that_writes_nothing_fails(self):
+    def test_a_peer_that_writes_nothing_fails(self):
         work = Workload("f32", "half", tokens=2)
         work.q_out[...], work.k_out[...] = Definition(work, work.base).result()
         idle = Definition(work, work.base)
