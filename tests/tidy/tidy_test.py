@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each rule of tools/tidy finds its planted violation, and finds nothing in a clean tree.
+"""Each rule of tools/tidy must find a planted violation, and nothing in a clean tree.
 
 Usage: tidy_test.py TIDY_PY
 """
@@ -42,13 +42,12 @@ CLEAN = {
 }
 
 
-# The checks that start no program. One test covers the formatter (check_format); none makes commits
-# (check_subjects).
+# The checks that start no program. Two tests run all checks.
 QUICK = tuple(check for check in CHECKS if check not in (check_format, check_subjects))
 
 
 def tidy(planted, checks=QUICK):
-    """What the tool prints about the clean tree with these files added or replaced."""
+    """Returns the findings in the clean tree with these files added or replaced."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in (CLEAN | planted).items():
             path = pathlib.Path(folder, name)
@@ -81,7 +80,7 @@ class TidyTest(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout),
                          (1, "x.txt:1: white space at the end of the line\n"))
 
-    def test_includes_against_the_direction_are_found(self):
+    def test_forbidden_includes_are_found(self):
         refused = {
             "include/rotary/x.hpp": ('"kernels/kernels.hpp"', "<fstream>", "<hwy/highway.h>"),
             "src/x/x.hpp": ('"model/resolve.hpp"', "<thread>", "<cstdio>", "<nlohmann/json.hpp>"),
@@ -177,7 +176,7 @@ class TidyTest(unittest.TestCase):
         self.assertIn("no CMakeLists.txt lists",
                       tidy({"src/model/x.cpp": LICENCE, "src/CMakeLists.txt": commented}))
 
-    def test_each_part_reaches_only_parts_that_it_sees(self):
+    def test_a_part_includes_only_parts_that_it_is_built_with(self):
         added = {
             "src/CMakeLists.txt": CLEAN["src/CMakeLists.txt"]
             + "rotary_sources(rotary_core GROUP a rotation/turn.cpp)\n"
@@ -255,7 +254,7 @@ class TidyTest(unittest.TestCase):
                         "docs: what GPUs do", "refuse a FIFO"):
             self.assertRegex(refusal(subject), "^a subject ")
 
-    def test_format(self):
+    def test_unformatted_code_is_found(self):
         self.assertEqual(tidy({"cli/x.hpp": LICENCE + "int  a;\n"}, CHECKS),
                          "cli/x.hpp:2: not formatted; ./dev tidy --fix formats\n")
 
