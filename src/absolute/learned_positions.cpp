@@ -16,7 +16,7 @@
 namespace rotary {
 namespace {
 
-// The row index + offset. Returns nothing if the table lacks it or the sum overflows.
+// Returns the row index + offset, or nothing if the table lacks that row or the sum overflows.
 std::optional<std::int64_t> row_at(const TableRows& rows, std::int64_t index, std::int64_t count) {
   std::int64_t row = 0;
   if (__builtin_add_overflow(index, rows.offset, &row) || row < 0 || row >= count) return {};
@@ -28,8 +28,8 @@ std::int64_t row_of(const TableRows& rows, std::int64_t b, std::int64_t t) {
   return integer_at(rows.indices, batch_of(rows.indices) == 1 ? 0 : b, t) + rows.offset;
 }
 
-// The first token of batch row b whose row the table lacks; `tokens` if it lacks none. The first of
-// consecutive or repeated indices decides, so then tokens may be any number.
+// Returns the first token of batch row b whose row the table lacks, or `tokens` if it lacks none.
+// Reads only the first of consecutive or repeated indices, so `tokens` may then be huge.
 std::int64_t first_missing(const TableRows& rows, std::int64_t b, std::int64_t tokens,
                            std::int64_t count) {
   if (!row_at(rows, integer_at(rows.indices, b, 0), count)) return 0;
@@ -97,7 +97,7 @@ struct RunIndex {
 
 template <class Work>
 void for_each_run(const TokenExtents& n, const Work& work) {
-  if (n.tokens == 0 || n.features == 0) return;  // then other extents may be any number
+  if (n.tokens == 0 || n.features == 0) return;  // the other extents may then be huge
   for (std::int64_t b = 0; b < n.batch; ++b) {
     for (std::int64_t t = 0; t < n.tokens; ++t) {
       for (std::int64_t f = 0; f < n.features; f += run_features) {
@@ -145,7 +145,7 @@ Status sum_embeddings(TokensView dst, std::span<const Lookup> lookups) noexcept 
     if (auto status = check_transfer(dst, dst); !status) return status;
     for (std::size_t i = 0; i < lookups.size(); ++i) {
       if (check_lookup("", lookups[i], dst)) continue;
-      // Repeats the failed check with the lookup's name, for which good calls allocate nothing.
+      // Repeats the failed check to name the lookup. Valid calls thus allocate no name.
       return check_lookup(message("lookups[", i, "]: "), lookups[i], dst);
     }
     for_each_run(dst.extents, [&](const RunIndex& at) {

@@ -11,7 +11,7 @@ void turn_block(const Sinusoidal& sinusoidal, const SplitPosition& position, std
                 kernels::MakePhaseRow make_phase_row, PairBlock& block) noexcept {
   std::array<std::uint64_t, block_pairs> phases;
   const std::uint64_t* const turns = sinusoidal.turns.data() + block.first;
-  // The sum of the two integers is exact modulo 2^64; the rest is whole turns.
+  // The sum of the two integers may wrap modulo 2^64, which changes phases by whole turns only.
   const auto whole_offset = static_cast<std::uint64_t>(offset);
   const auto count = static_cast<std::size_t>(block.count);
   if (position.is_integer()) {
@@ -43,7 +43,7 @@ BlockRuns runs_of(const SinusoidalSpec& spec, const PairBlock& block) noexcept {
             .first_cos = 1,
             .step = 2};
   }
-  const std::int64_t firsts = (paired + 1) / 2;  // features of the first kind
+  const std::int64_t firsts = (paired + 1) / 2;  // sines, or cosines if they come first
   const std::int64_t seconds = std::min(block.count, paired - firsts - block.first);
   const bool sin_first = spec.layout == SinusoidalLayout::sin_then_cos;
   // The last pair of an odd dim has only one feature.

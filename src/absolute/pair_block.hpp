@@ -24,7 +24,7 @@ struct PairBlock {
   alignas(64) std::array<double, block_pairs> sin;
 };
 
-// Writes cos and sin of (position + offset) * inv_freq; the sum is exact. Requires first, count.
+// Sets cos and sin for (position + offset) * inv_freq; the sum is exact. Requires first and count.
 void turn_block(const Sinusoidal& sinusoidal, const SplitPosition& position, std::int64_t offset,
                 kernels::MakePhaseRow make_phase_row, PairBlock& block) noexcept;
 
@@ -35,12 +35,12 @@ struct FeatureRun {
   std::size_t value = 0;
 };
 
-// The features of a block's pairs. If sines and cosines alternate they are one run. If each has
-// half of the features they are two.
+// The features of a block's pairs. If sines and cosines alternate, they are one run. Otherwise
+// sines are one run and cosines are another.
 struct BlockRuns {
   std::array<FeatureRun, 2> runs;
   std::size_t count = 0;
-  // Index of the first pair's sine in RunValues, of its cosine, and the step from pair to pair.
+  // Indices of the first pair's sine and cosine in RunValues, and the step from pair to pair.
   std::size_t first_sin = 0;
   std::size_t first_cos = 0;
   std::size_t step = 1;

@@ -25,7 +25,7 @@ struct Task {
   const Sinusoidal& sinusoidal;
   const Positions& positions;
   double embedding_scale = 1;
-  std::string_view prefix = {};  // of messages about positions that are distances
+  std::string_view prefix = {};  // starts each message about positions
 };
 
 void store_runs(const Task& task, const TokenIndex& at, const BlockRuns& runs,
@@ -94,8 +94,8 @@ void finish_last_feature(const Task& task, const TokenIndex& at, Operation opera
   store_run(&value, run_of(task.dst, at.batch, at.token, spec.dim - 1, 1));
 }
 
-// How a position becomes angles: an offset to add, and the position with the all-zero encoding.
-// Both apply to encodings, not to distances.
+// An offset to add to each position, and the position whose encoding is all zeros. A shift has
+// neither, because its positions are distances.
 struct Turned {
   std::int64_t offset = 0;
   std::optional<std::int64_t> zero_position;

@@ -17,7 +17,7 @@ std::string_view to_string(SinusoidalSpacing spacing) noexcept { return name_or_
 
 namespace {
 
-// More features than any model has. A small spec can thus ask for 8 MiB at most.
+// No model has this many features. The bound keeps inv_freq and turns within 8 MiB.
 constexpr std::int64_t max_dim = std::int64_t{1} << 20;
 
 Status validate(const SinusoidalSpec& spec) {

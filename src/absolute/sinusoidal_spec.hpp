@@ -14,8 +14,8 @@ namespace rotary {
 
 [[nodiscard]] Status validate(const Sinusoidal& sinusoidal);
 
-// Checks that inv_freq could come from a base > 1. Needed only for positions in double, which read
-// inv_freq. Requires an otherwise valid value.
+// Checks that inv_freq could come from a base > 1. Only positions in double need this, because they
+// read inv_freq. Requires a value that validate() accepts.
 [[nodiscard]] Status check_inv_freq(const Sinusoidal& sinusoidal);
 
 }  // namespace rotary

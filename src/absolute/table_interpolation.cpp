@@ -33,13 +33,13 @@ struct TableRowCounts {
   std::int64_t to = 0;
 };
 
-// Bound that keeps products of two row counts, and half steps of coordinates, within int64.
+// Keeps the areas of grids, and (2i + 1) from in coordinate_of(), within int64.
 constexpr std::int64_t most_rows = std::int64_t{1} << 30;
-// Bound that keeps these products exact in double.
+// Keeps (2i + 1) from exact in double.
 constexpr std::int64_t most_rows_with_offset = std::int64_t{1} << 26;
 
-// x = (i + 1/2) from/to - 1/2 = ((2i + 1) from - to) / (2 to), as floor and rest. The one division
-// is the only rounding.
+// The coordinate in the source table of row i of the written table:
+// x = (i + 1/2) from/to - 1/2 = ((2i + 1) from - to) / (2 to). Only the division for `rest` rounds.
 struct Coordinate {
   std::int64_t floor = 0;
   double rest = 0;  // in [0, 1)
@@ -54,8 +54,8 @@ Coordinate coordinate_of(std::int64_t i, std::int64_t from, std::int64_t to) {
                   static_cast<double>(denominator)};
 }
 
-// As above, for a length that is not an integer. whole + part = x + 1/2. The one division is the
-// only rounding, because the remainder of doubles is exact.
+// As above, if `to` is not an integer. whole + part = x + 1/2. Only the division for `part` rounds,
+// because fmod is exact.
 Coordinate coordinate_of(std::int64_t i, std::int64_t from, double to) {
   const auto numerator = static_cast<double>((2 * i + 1) * from);
   const double denominator = 2 * to;

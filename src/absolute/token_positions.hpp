@@ -13,8 +13,8 @@
 
 namespace rotary {
 
-// Checks that positions are well-formed and have one for each token of n. A batch of 1 is used for
-// every batch row. prefix: the start of messages, "" or the owner of the positions.
+// Checks that positions are well-formed, with one for each token of n. Positions with a batch of 1
+// serve every batch row. prefix starts each message: "", or the owner of the positions.
 [[nodiscard]] Status check_positions(std::string_view prefix, const Positions& positions,
                                      const TokenExtents& n);
 

@@ -40,12 +40,12 @@ struct NamedView {
 // Checks that two views share no element. Requires well-formed views.
 [[nodiscard]] Status check_apart(const NamedView& a, const NamedView& b);
 
-// Checks dst and src of an operation on single tokens. Both must be well-formed with the same dtype
-// and extents, in place or without overlap. dst must have distinct elements.
+// Checks dst and src of an operation on single tokens. Both must be well-formed, have the same
+// dtype and extents, and be the same memory or share none. dst must have distinct elements.
 [[nodiscard]] Status check_transfer(const ConstTokensView& dst, const ConstTokensView& src);
 
-// Checks that gradient is a writable table of f32 or f64. upstream must have as many features, no
-// wider dtype, and no overlap with gradient.
+// Checks that gradient is a table of distinct f32 or f64 elements. upstream must have as many
+// features, no wider dtype, and no overlap with gradient.
 [[nodiscard]] Status check_gradient(const TableView& gradient, const ConstTokensView& upstream);
 
 }  // namespace rotary

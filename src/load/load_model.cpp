@@ -21,7 +21,7 @@
 namespace rotary {
 namespace {
 
-// The C library's files: C++ streams would add half a megabyte of locales to the Python module.
+// Uses C files: C++ streams would add half a megabyte of locales to the Python module.
 std::size_t read_at(void* context, std::uint64_t offset, std::byte* bytes, std::size_t count) {
   auto* const file = static_cast<std::FILE*>(context);
   const bool is_there = std::fseek(file, static_cast<long>(offset), SEEK_SET) == 0;
