@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The phase of a fractional position, as a 64-bit fraction of a turn. The position is split exactly
-// into a whole part, which wraps like any integer position, and a fractional part. That part's turn
-// is computed in integers, because a product of two doubles would lose whole turns.
+// into a whole part and a fraction. The whole part wraps like any integer position. The fraction's
+// phase is computed in integers, because a double would spend its bits on whole turns.
 #pragma once
 
 #include <concepts>
@@ -15,7 +15,7 @@ namespace rotary {
 struct SplitPosition {
   std::uint64_t whole = 0;        // modulo 2^64
   std::uint64_t significand = 0;  // below 2^53; 0 for an integer
-  int right_shift = 64;           // >= 53, so the part is less than one position
+  int right_shift = 64;           // >= 53, so the fraction is below 1
   bool negative = false;
 
   [[nodiscard]] bool is_integer() const noexcept { return significand == 0; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// inv_freq is an integer significand times a power of two. So inv_freq / 2π is an integer product
-// with 1/2π as a 192-bit fraction, shifted. Division in double would have a relative error of
-// 2^-54, which is 7 float ulps of cos at position 2^32.
+// inv_freq is an integer significand times a power of two. The code multiplies the significand by
+// 1/2π, held as a 192-bit fraction, and shifts the product. A division in double would have a
+// relative error of 2^-54, which is 7 float ulps of cos at position 2^32.
 #include "phase/turns.hpp"
 
 #include <cmath>
