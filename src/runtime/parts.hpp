@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cuts a call into parts of consecutive tokens, one for each task of the executor. No token is cut,
-// so parts have the bits of the whole call.
+// so the bits do not depend on the parts.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@ struct TokenRange {
   return {.begin = begin, .end = begin + each + (index < longer ? 1 : 0)};
 }
 
-// Calls task(index) for each index below `tasks`. A single task runs here. Several tasks run by the
-// executor, in these arithmetic modes.
+// Calls task(index) for each index below `tasks`. Runs a single task directly. The executor runs
+// several tasks, each in the arithmetic modes `Modes`.
 template <class Modes, class Task>
 void run_tasks(std::int64_t tasks, Task& task, const Executor& executor) {
   if (tasks == 1) return task(0);
