@@ -14,7 +14,7 @@
 
 namespace rotary::relative {
 
-// A view of any kind, turned into a view of four axes, and its name in messages.
+// A view and its name in messages. `memory` has the view's elements on four axes.
 struct NamedView {
   std::string_view name;
   ConstHeadsView memory;
@@ -35,16 +35,16 @@ struct NamedView {
 // As check_memory(), and checks that no two indices name the same element.
 [[nodiscard]] Status check_destination(const NamedView& view);
 
-// Does check_destination(), check_memory() of source, and checks that they share no element.
+// Calls check_destination() and check_memory(source), and checks that they share no element.
 [[nodiscard]] Status check_apart(const NamedView& destination, const NamedView& source);
 
 // Checks that scores and heads of one call have the same batch, queries and heads.
 [[nodiscard]] Status check_same_rows(std::string_view name, const ConstScoresView& scores,
                                      const ConstHeadsView& heads);
 
-// The view with unused strides set to 0: those of axes with one index, and all if it has no
-// elements. Sums of strides, even one step past the last element, then fit int64. Requires a
-// checked view.
+// Returns the view with unused strides set to 0: the strides of axes of length 1, or all strides of
+// an empty view. Offsets then fit int64, even one step past the last element. Requires a checked
+// view.
 using rotary::with_used_strides;
 [[nodiscard]] ScoresView with_used_strides(ScoresView view) noexcept;
 [[nodiscard]] ConstScoresView with_used_strides(ConstScoresView view) noexcept;

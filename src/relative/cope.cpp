@@ -44,8 +44,8 @@ TablePlace place_of(double position) noexcept {
 // position. Holds the table and buffers; made once per call.
 class ContextualRow {
  public:
-  // Requires checked arguments. Reads the table's rows that positions can reach, at most one per
-  // key.
+  // Requires checked arguments. Reads the table rows that positions can reach. No position exceeds
+  // the number of keys, because no gate exceeds 1.
   ContextualRow(const Cope& cope, const ConstScoresView& scores)
       : table_rows_(std::min(cope.table.rows, scores.extents.keys + 1)),
         last_position_(static_cast<double>(cope.table.rows - 1)),
@@ -116,8 +116,8 @@ class ContextualRow {
   std::vector<TablePlace> places_;  // [keys]
 };
 
-// The positions of a block. Fails if the keys end before the last query: positions are counted from
-// a query's own key.
+// The positions of a block. Fails if the keys end before the last query, because CoPE counts
+// positions back from a query's own key.
 Result<PairPositions> causal_positions(const ScoresExtents& n, const BiasRange& range) {
   auto positions = PairPositions::of(n, range);
   if (!positions || n.queries == 0 || n.keys == 0) return positions;
@@ -208,7 +208,7 @@ class RowGradient {
 
   void add(const ConstScoresView& d_scores, ScoreIndex at, std::int64_t keys) {
     std::fill(products_.begin(), products_.end(), 0.0);
-    double positions = 0;  // Σ over keys so far of the gradient in their position
+    double positions = 0;  // sum of the gradients of the positions of the keys so far
     for (at.key = 0; at.key < d_scores.extents.keys; ++at.key) {
       const double gradient = load(d_scores, at);
       if (at.key >= keys) {
@@ -243,7 +243,7 @@ class RowGradient {
 
   CopeGradients out_;
   const ContextualRow& row_;
-  std::vector<double> products_;  // [table_rows]: of the loss in q · table[row]
+  std::vector<double> products_;  // [table_rows]: gradients of q · table[row]
   std::vector<double> query_;     // [features]
 };
 

@@ -11,14 +11,14 @@
 namespace rotary::relative {
 namespace {
 
-// Cuts a double off to float32 and sets the last bit if any bit was lost (rounding to odd).
-// Rounding that to 16 bits equals rounding the double directly. Not for NaN.
+// Rounds to odd: truncates a double to float32, and sets the last bit if any bit was lost. Rounding
+// the result to 16 bits equals rounding the double directly. Requires a value that is not NaN.
 float to_odd(double value) noexcept {
   const auto nearest = static_cast<float>(value);
   const auto back = static_cast<double>(nearest);
   if (back == value) return nearest;
   const auto bits = std::bit_cast<std::uint32_t>(nearest);
-  const std::uint32_t away = std::abs(back) > std::abs(value) ? 1 : 0;  // so it is not 0
+  const std::uint32_t away = std::abs(back) > std::abs(value) ? 1 : 0;  // 1 only if bits > 0
   return std::bit_cast<float>((bits - away) | 1U);
 }
 

@@ -46,7 +46,7 @@ void add_scores(const ScoresView& view, const ScoreIndex& at, std::span<const do
 void round_elements(std::span<std::byte> elements, DType dtype,
                     std::span<const double> values) noexcept;
 
-// The features of one head of one token.
+// Reads, or adds to, the features of one head of one token.
 void load_features(std::span<double> features, const ConstHeadsView& view,
                    const ScoreIndex& at) noexcept;
 void add_features(const HeadsView& view, const ScoreIndex& at,

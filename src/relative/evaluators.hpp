@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One evaluator for each encoding, made once per call. It computes a bias in two steps: a term that
-// all heads share (shared_term), and each head's value for it (value). It also adds gradients
-// (FIRE's: fire_row.cpp). It handles single numbers; views, dtypes and loops are in fill_bias.cpp,
-// fire_row.cpp and bias_gradient.cpp.
+// Each encoding has an evaluator, made once per call. shared_term() computes a term that all heads
+// share. value() turns it into one head's bias. add_gradient() adds the gradients of one score;
+// FireGradient does this for FIRE. Views, dtypes and loops are in fill_bias.cpp, fire_row.cpp and
+// bias_gradient.cpp.
 #pragma once
 
 #include <cstddef>
@@ -93,8 +93,8 @@ class AlibiEvaluator {
   std::vector<double> slopes_;
 };
 
-// Formulas of the signed distance key - query and a head's learned numbers; heads share only the
-// distance.
+// Each formula depends on the signed distance key - query and on one head's learned numbers. Heads
+// share only the distance.
 [[nodiscard]] double formula(const KerpleLog& of, std::int64_t head, double relative) noexcept;
 [[nodiscard]] double formula(const KerplePower& of, std::int64_t head, double relative) noexcept;
 [[nodiscard]] double formula(const Tisa& of, std::int64_t head, double relative) noexcept;
@@ -139,8 +139,8 @@ struct PieceRange {
   std::size_t end = 0;
 };
 
-// Each head's bias is a function of x made of straight pieces. All heads' pieces meet at the same
-// x, where a hidden unit starts or stops to contribute.
+// Each head's bias is a piecewise linear function of x. All heads' pieces meet at the same x, where
+// a hidden unit starts or stops contributing.
 class FireEvaluator {
  public:
   explicit FireEvaluator(const Fire& bias);
@@ -178,8 +178,8 @@ class SandwichEvaluator {
   explicit SandwichEvaluator(const Sandwich& bias);
   [[nodiscard]] static Dependence depends_on() noexcept { return Dependence::distance; }
   [[nodiscard]] double shared_term(const PairOfPositions& pair) const noexcept;  // Σ cos - dim/2
-  // The shared terms of successive distances from `first` on, by multiplying rotations. Each cosine
-  // is within 2^-44. Its bits depend only on the distance.
+  // Computes the shared terms of successive distances from `first` on, as products of rotations.
+  // Each cosine has an error of at most 2^-44. Its bits depend only on the distance.
   void fill_terms(std::int64_t first, std::span<double> terms) const noexcept;
   [[nodiscard]] double value(std::int64_t head, double term) const noexcept;
   void add_gradient(std::span<double> sums, const Upstream& upstream) const noexcept;

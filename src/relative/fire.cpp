@@ -22,8 +22,8 @@ Active active(const Fire& fire, std::size_t unit) noexcept {
   return weight > 0 ? Active::above : Active::below;
 }
 
-// An x where a hidden unit starts or stops to contribute. "above": contributes for greater x.
-// "below": contributes up to x.
+// An x where a hidden unit starts or stops contributing. A unit with Active::above contributes for
+// greater x, a unit with Active::below up to x.
 struct Break {
   double x = 0;
   std::size_t unit = 0;

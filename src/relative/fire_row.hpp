@@ -40,16 +40,15 @@ class FireRow {
   const FireEvaluator& evaluate_;
   const PairPositions& positions_;
   std::optional<Distances> distances_;
-  std::vector<double> numerators_;  // of each distance, if there are few
+  std::vector<double> numerators_;  // [distances], or empty without distances_
   std::vector<double> terms_;       // [keys]
   std::vector<double> values_;      // [keys]
   std::vector<Stretch> stretches_;  // the first stretch_count_ of [keys]
   std::size_t stretch_count_ = 0;
 };
 
-// Sums the gradients of FIRE's parameters. Keeps two sums over the scores for each straight piece
-// and head: of the gradients g, and of g * x. At the end these give the gradients of the hidden
-// units.
+// Sums the gradients of FIRE's parameters. For each head and straight piece it keeps two sums over
+// scores: of the gradients g, and of g * x. finish() turns them into the hidden units' gradients.
 class FireGradient {
  public:
   // keys: the number of keys in a row.
@@ -66,7 +65,7 @@ class FireGradient {
  private:
   const FireEvaluator& evaluate_;
   std::vector<StraightPiece> sums_;  // [heads][pieces]: Σ g x in slope, Σ g in offset
-  std::vector<double> d_x_;          // [keys], over the heads so far
+  std::vector<double> d_x_;          // [keys]: gradients of x, summed over the heads so far
 };
 
 }  // namespace rotary::relative

@@ -11,7 +11,7 @@
 namespace rotary::relative {
 namespace {
 
-// Positions from first to last. span_of() returns nothing if the range does not fit int64.
+// Positions from first to last. span_of() fails if the range does not fit int64.
 struct Span {
   std::int64_t first = 0;
   std::int64_t last = 0;

@@ -18,14 +18,14 @@ struct PairOfPositions {
 
   // key - query, the sign that T5 uses.
   [[nodiscard]] std::int64_t relative() const noexcept { return key - query; }
-  // |query - key|, rounded to the nearest double above 2^53.
+  // |query - key|. Distances above 2^53 are rounded to the nearest double.
   [[nodiscard]] double distance() const noexcept {
     const std::int64_t difference = query - key;
     return static_cast<double>(difference < 0 ? -difference : difference);
   }
 };
 
-// A range of successive distances key - query that covers all of a block's.
+// Successive distances key - query that include every distance of a block.
 struct Distances {
   std::int64_t lowest = 0;
   std::int64_t count = 0;
@@ -59,9 +59,9 @@ class PairPositions {
   // True if positions are consecutive. Equal distances are then on diagonals of the block.
   [[nodiscard]] bool is_consecutive() const noexcept { return queries_ == nullptr; }
 
-  // All distances from the lowest to the highest. Returns nothing if there are more of them than
-  // pairs in the block, or than 8 times its rows and columns. Consecutive positions always give a
-  // range. Requires a block that is not empty.
+  // Returns all distances from the lowest to the highest. Returns nothing if they are more than the
+  // block's pairs, or than 8 times the sum of its rows and columns. Consecutive positions always
+  // give distances. Requires a block that is not empty.
   [[nodiscard]] std::optional<Distances> distances(const ScoresExtents& extents) const noexcept;
 
  private:

@@ -30,7 +30,7 @@ std::int64_t count_of(const Encoding& bias, const ParameterFacts& facts) {
     case ParameterShape::pairs:
       break;
   }
-  return 0;  // not a list of numbers: a table's view has its sizes
+  return 0;  // tables and pairs: not a list of numbers
 }
 
 }  // namespace

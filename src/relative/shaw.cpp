@@ -37,7 +37,7 @@ std::int64_t row_of(const ShawWindow& window, const PairOfPositions& pair) noexc
   return row_of(window, pair.relative());
 }
 
-// No rows for an empty block. The lowest distance is that of the last query and the first key.
+// Returns no rows for an empty block. The last query and the first key have the lowest distance.
 ReachedRows reached(const ShawWindow& window, const ScoresExtents& n,
                     const PairPositions& positions) {
   if (is_empty(n)) return {};
@@ -56,8 +56,8 @@ void read(ReachedRows& rows, const ConstTableView& table) {
   }
 }
 
-// The rows transposed: [features][rows]. A query's products with adjacent rows are then summed side
-// by side, each over the features in order, which the compiler vectorises.
+// Transposes the rows to [features][rows]. The compiler then vectorises a query's products over
+// adjacent rows. Each product sums the features in order.
 std::vector<double> transposed(const ReachedRows& rows) {
   std::vector<double> columns(rows.values.size());
   const std::size_t features = to_size(rows.features);
@@ -119,7 +119,7 @@ struct MetRows {
 MetRows met_rows(const Block& block, std::int64_t query) {
   const std::int64_t keys = block.scores.extents.keys;
   const PairOfPositions first = block.positions.at(query, 0);
-  // Distance from the first key to the window's left edge. Any int64 but -2^63.
+  // The difference below fits int64, because no distance is -2^63.
   const std::int64_t left = -block.window.left;
   const std::int64_t before = first.relative() < left ? left - first.relative() : 0;
   return {.first = row_of(block.window, first),

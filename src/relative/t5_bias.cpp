@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buckets in T5's own float32 operations. The logarithm is correctly rounded (through double),
-// which equals torch's and the C library's logf except for a few inputs.
+// Computes buckets in T5's float32 operations. The logarithm is computed in double and rounded. It
+// equals logf of torch and of the C library except for a few inputs.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace {
 // The buckets of one direction.
 struct Sides {
   std::int64_t buckets = 0;  // n
-  std::int64_t exact = 0;    // m: the first buckets, of a single distance each
+  std::int64_t exact = 0;    // m: the first m buckets hold a single distance each
 };
 
 Sides sides_of(const T5Buckets& buckets) noexcept {
@@ -85,7 +85,7 @@ Status check_buckets(const T5Buckets& spec) {
 std::int64_t bucket_of(std::int64_t relative_position, const T5Buckets& buckets) noexcept {
   const Sides sides = sides_of(buckets);
   const bool after = relative_position > 0;
-  // Unsigned: -2^63 has no int64 of the other sign.
+  // Unsigned, because int64 has no +2^63.
   const auto bits = static_cast<std::uint64_t>(relative_position);
   const std::uint64_t magnitude = after ? bits : 0 - bits;
   std::int64_t first = 0;
