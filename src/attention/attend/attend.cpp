@@ -31,7 +31,7 @@ void work_on(const CheckedCall& call, const SharedMemory& shared, std::byte* mem
   }
 }
 
-// memory: all of call.plan.bytes(). Requires call.plan.units > 0.
+// memory: call.plan.bytes() bytes. Requires call.plan.units > 0.
 void run_units(const CheckedCall& call, std::byte* memory) {
   const SharedMemory shared{
       .shaw = packed_vectors(call.args, call.kernels, reinterpret_cast<float*>(memory), call.shaw),
@@ -73,7 +73,7 @@ Result<std::size_t> bytes_for(const AttendCall& given) {
   return Error{ErrorCode::out_of_memory, "a call of these sizes needs 2^61 bytes or more"};
 }
 
-// Queries are tokens, keys are features.
+// Views a mask's queries as tokens and its keys as features.
 ElementsView elements_of(const ConstScoresView& mask, std::int64_t element_bytes) {
   const ConstHeadsView view = heads_view(mask);
   return with_used_strides(ElementsView{.data = view.data,

@@ -24,7 +24,7 @@ struct Sequences {
   [[nodiscard]] std::int64_t count() const noexcept {
     return batch_rows + static_cast<std::int64_t>(listed.size());
   }
-  // Number of sequences that differ by more than their batch row. The rest equal the first.
+  // Number of sequences that differ in more than the batch row: all listed ones, or one batch row.
   [[nodiscard]] std::int64_t different() const noexcept {
     return std::min<std::int64_t>(batch_rows, 1) + static_cast<std::int64_t>(listed.size());
   }

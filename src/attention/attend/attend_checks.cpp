@@ -118,7 +118,7 @@ Status check_blocks(const AttendCall& call, const AttentionSequence& s, std::int
   const BlockTable& table = *call.table;
   const std::int64_t slots = call.k.extents.tokens;
   const std::int64_t room = slots == 0 ? 0 : table.blocks_of_sequence;
-  const std::int64_t keys = s.first_key + s.keys;  // fits: both are at most a view's elements
+  const std::int64_t keys = s.first_key + s.keys;  // at most 2^60 after check_sequence()
   if (keys > 0 && (room == 0 || (keys - 1) / slots >= room)) {
     return invalid_argument("sequences: keys of sequence ", index, " must lie in its ", room,
                             " blocks of ", slots, " slots, got keys up to ", keys);

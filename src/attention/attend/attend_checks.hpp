@@ -10,11 +10,10 @@
 
 namespace rotary {
 
-// Views of heads for the memory checks. Scores: queries become tokens, keys become features. Block
-// table: sequences become tokens, blocks become features. Matrix: rows become tokens.
+// Views the table for the memory checks: sequences become tokens, blocks become features.
 [[nodiscard]] ConstHeadsView view_of(const BlockTable& table);
 
-// Checks dtype and extents of scores, given as a view of heads.
+// Checks dtype and extents of scores, given as heads_view() returns them.
 [[nodiscard]] Status check_scores(std::string_view name, const ConstHeadsView& scores,
                                   const Extents& wanted);
 

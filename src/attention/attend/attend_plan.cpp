@@ -15,7 +15,7 @@ constexpr std::int64_t most_rows_of_unit = 256;
 // Limit on the floats of a block for Shaw's products and weight sums, over all its rows.
 constexpr std::int64_t floats_of_distances = std::int64_t{1} << 19;
 
-// Limit on the rows of a block, and on those of a unit over all its kv heads.
+// Limit on the rows of a block, and on the rows of a unit over all its kv heads.
 std::int64_t most_rows(const CallSizes& of) {
   return std::clamp(floats_of_distances / (1 + of.distances), rows_of_load, rows_of_block);
 }

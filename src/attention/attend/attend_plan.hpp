@@ -16,8 +16,8 @@
 
 namespace rotary {
 
-// A unit of work on one sequence: some queries, all query heads of one kv head, and every key they
-// see. Or: few queries, several kv heads, and one split of the keys.
+// A unit of work on one sequence. It is either a block of queries with all query heads of one kv
+// head and every key they see, or few queries with several kv heads and one split of the keys.
 struct QueryBlock {
   std::int64_t sequence = 0;
   std::int64_t first_query = 0;  // within the sequence
@@ -45,7 +45,7 @@ struct CallSizes {
   bool has_one_dtype = true;  // keys and values
 };
 
-// Without units, workers is 0 and `sizes` means nothing.
+// If units is 0, workers is 0 and `sizes` has no meaning.
 struct Plan {
   CallSizes of;
   std::int64_t units = 0;
@@ -75,7 +75,7 @@ struct PartialStates {
   std::int32_t* finished = nullptr;  // finished splits per block, counted atomically
 };
 
-// memory: all of plan.bytes(). Marks no split as finished.
+// memory: plan.bytes() bytes. Sets every count of finished splits to 0.
 [[nodiscard]] PartialStates partial_states_in(std::byte* memory, const Plan& plan) noexcept;
 
 // Queries of a sequence that are cut the same way: into blocks of queries, or as one block whose

@@ -12,8 +12,8 @@
 
 namespace rotary {
 
-// Most query rows of a block. They share each packed tile of keys, so packing is paid once for all
-// of them; their sums and the tile stay in the second-level cache.
+// Most query rows of a block. All rows share each packed tile of keys, so a tile is packed once.
+// Their sums and the tile stay in the L2 cache.
 inline constexpr std::int64_t rows_of_block = 1032;
 
 // Up to this many rows read the keys in place, without packing them.
@@ -60,7 +60,7 @@ struct ScratchSizes {
   std::int64_t features = 0;         // of a value head
   std::int64_t key_distances = 0;    // Shaw's key vectors; 0: none
   std::int64_t value_distances = 0;  // Shaw's value vectors; 0: none
-  bool has_changes = false;          // a softcap or a mask of pairs
+  bool has_changes = false;          // a softcap, or an additive or boolean mask
   bool has_scales = false;           // keys or values in 8 bits
   BiasSizes bias;
 };

@@ -49,7 +49,7 @@ inline void find_heads(const SequenceKeys& of, const StoredHeads& view, const Ke
           .known = known};
 }
 
-// Gathers the keys' scales, 0 for heads without elements. Returns null if there are none.
+// Gathers the keys' scales, 0 for heads without elements. Returns null if keys are not in 8 bits.
 [[nodiscard]] inline const float* find_scales(const SequenceKeys& of, const StoredHeads& heads,
                                               const KeyRun& keys, float* scales) noexcept {
   if (!heads.quantized()) return nullptr;

@@ -47,7 +47,7 @@ struct SeenKeys {
   const auto clamped = [&](std::int64_t key) {
     return std::clamp<std::int64_t>(key, 0, sequence.keys);
   };
-  const auto reach = [](std::int64_t width) {  // more than the difference of any two positions
+  const auto reach = [](std::int64_t width) {  // 3 * … exceeds the difference of any two positions
     return std::clamp(width, -3 * largest_mask_position, 3 * largest_mask_position);
   };
   const std::int64_t last = causal ? clamped(own + 1) : sequence.keys;

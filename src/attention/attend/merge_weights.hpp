@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights to combine attentions over two disjoint sets of keys, from their log-sum-exp: out = into
-// * out_into + from * out_from.
+// Weights that combine attentions over two disjoint sets of keys, from their log-sum-exp:
+// out = into * out_into + from * out_from.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ struct MergeWeights {
   double log_sum_exp = 0;
 };
 
-// Requires that one of them is greater than -Inf, the log-sum-exp of no keys.
+// Requires an argument greater than -Inf, which is the log-sum-exp of no keys.
 [[nodiscard]] inline MergeWeights merge_weights(double into, double from) noexcept {
   const double most = std::max(into, from);
   const double of_into = std::exp(into - most);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The softcap and the masks of pairs: their checks, and their use by the rows of a block.
+// The softcap and the additive and boolean masks: their checks, and their use by a block's rows.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ namespace rotary {
 // Points the changes of all rows at their masks. Sets no biases. Requires Scratch::changes.
 void set_changes(const BlockHead& head);
 
-// With a softcap: moves the row's bias from its limits to after the softcap.
+// If there is a softcap, moves the row's bias to its changes, which are added after the softcap.
 void put_bias_behind_cap(const BlockContext& block, std::int64_t row);
 
 // The changes of rows from `row` on; none if there is no softcap and no mask.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A block processes its keys tile by tile: first sinks, then the window. Each row keeps a running
 // maximum, sum and sum of values (SoftmaxState), so no full row of scores ever exists. All kv heads
-// process a tile before the next one. If they are adjacent, the tile is contiguous memory.
+// process a tile before the next tile: if kv heads are adjacent, a tile is contiguous memory.
 #include "attention/attend/query_block.hpp"
 
 #include <algorithm>
@@ -182,7 +182,7 @@ class Block {
     });
   }
 
-  // If any query needs rows, the last one does: it is the farthest along.
+  // If any query needs rows, the last one does, because it has the highest position.
   [[nodiscard]] bool has_bias_rows() const {
     return block_.biases.has_rows(block_.query_position(shape_.queries - 1));
   }
@@ -319,7 +319,7 @@ class Block {
     }
   }
 
-  // Second pass over the keys: the softmax is known, so it can compute the weights.
+  // Computes the weights in a second pass over the keys, when each row's maximum and sum are known.
   void find_weights(const BlockHead& head) const {
     if (args_.weights() == nullptr) return;
     clear_weights(head);

@@ -54,12 +54,12 @@ struct BlockHead {
 
   [[nodiscard]] std::int64_t kv_head() const { return of.unit.first_kv_head + index; }
   [[nodiscard]] std::int64_t first_query_head() const { return kv_head() * of.unit.shape.group; }
-  // Streamed rows stay loaded, so each kv head has its own.
+  // Streamed rows stay loaded, so each kv head has its own memory.
   [[nodiscard]] float* loaded() const {
     if (of.unit.shape.path == KeyPath::packed) return of.scratch.loaded;
     return of.scratch.loaded + first_row() * kernels::padded_features(of.head_dim());
   }
-  // Index of its first row among those of all kv heads.
+  // Index of this head's first row among the rows of all kv heads.
   [[nodiscard]] std::int64_t first_row() const { return index * of.unit.shape.rows(); }
 
   // The state of a split of the block.

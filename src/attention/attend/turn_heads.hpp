@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selects a call's attention kernels and converts rotations of a head to their form.
+// Selects a call's attention kernels, and converts rotations to the form that they read.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,7 @@ KvHeads without_unused(KvHeads heads) {
   return heads;
 }
 
-// Cache: with elements of a dtype or in 8 bits.
+// Cache: KvCache or QuantizedKvCache.
 template <class Cache>
 StoredCache stored_cache(const Cache& cache) {
   StoredCache to{.k = stored(cache.k)};
@@ -36,7 +36,7 @@ struct Run {
   std::int64_t slot;  // of the first token; negative: not stored
 };
 
-// The longest run of tokens in [token, end) that go to consecutive slots of a block.
+// The longest run of tokens from `token` on that go to consecutive slots of one block.
 Run run_at(const SlotReader& slots, std::int64_t batch, std::int64_t token, std::int64_t end) {
   const std::int64_t slot = slots.at(batch, token);
   if (slot < 0) return {.batch = batch, .token = token, .tokens = 1, .slot = slot};

@@ -12,7 +12,7 @@
 
 namespace rotary {
 
-// A cache of elements of a dtype, or in 8 bits.
+// The views of a KvCache or a QuantizedKvCache.
 struct StoredCache {
   WrittenHeads k;
   std::optional<WrittenHeads> v = {};

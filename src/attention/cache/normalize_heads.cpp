@@ -37,7 +37,7 @@ struct HeadsToNormalize {
   const kernels::CacheKernels& kernels;
 };
 
-// Converts a head through float32, one part at a time.
+// Normalises a head through float32, 512 features at a time.
 void normalize_head(const HeadsToNormalize& of, const HeadsOfToken& token, std::byte* dst,
                     const ScaledFeatures& head) {
   alignas(64) std::array<float, 512> buffer;

@@ -13,7 +13,7 @@ namespace rotary {
 // Refuses rotations that cannot rotate an already rotated key.
 [[nodiscard]] Status check_shift(const Rotations& by);
 
-// The keys before or after the shift. batch 1 is used for every batch row.
+// The keys before or after the shift. A batch of 1 serves every batch row.
 struct ShiftSide {
   const HeadWindow& window;
   double attention_factor;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// int8 keys. Does the checks of rotate() without a DType, then one kernel call per batch row of a
-// part.
+// Shifts int8 keys. Makes the checks of rotate() that need no DType, then calls the kernel once per
+// batch row of each part.
 #include <algorithm>
 #include <cstdint>
 

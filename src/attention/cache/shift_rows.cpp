@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of a shift. A pair's phase is its new position's phase minus its old position's, modulo
-// 2^64 (a whole turn), so no difference of angles is ever rounded. Phases are evaluated without an
-// anchor, so a row has the same bits for one token as for all.
+// 2^64 (a full turn), so no difference of angles is ever rounded. Each row is evaluated from its
+// own phases, not from a nearby row, so a row has the same bits for one token as for all.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -44,7 +44,7 @@ TokenCounts counts_of(const Positions& positions) {
   return {.batch = batch_of(positions), .tokens = tokens_of(positions)};
 }
 
-// The position on one axis. Positions of batch 1 are used for every batch row.
+// The position on one axis. Positions with a batch of 1 serve every batch row.
 SplitPosition place_in(const Positions& positions, std::int64_t axis, const TokenIndex& at) {
   return std::visit(
       [&](const auto& each) {
@@ -75,7 +75,7 @@ Status check_side(const RotatedAt& side) {
   if (auto status = validate(side.positions, frequencies.axes.count); !status) return status;
   if (auto status = check_within(side.positions, frequencies.contexts); !status) return status;
   if (frequencies.numerics != Numerics::exact) {
-    return unsupported("numerics must be exact for keys that are turned on, got ",
+    return unsupported("numerics must be exact for keys that are shifted, got ",
                        to_string(frequencies.numerics));
   }
   if (frequencies.xpos) {
@@ -165,7 +165,7 @@ bool moves_as_one(const RotatedAt& from, const RotatedAt& to, std::int64_t axis,
   }
   const std::int64_t tokens =
       std::max(different_tokens(from.positions), different_tokens(to.positions));
-  if (tokens == 0) return true;  // then batch may be any number
+  if (tokens == 0) return true;  // batch may then be huge
   std::optional<std::uint64_t> distance;
   for (std::int64_t b = 0; b < counts.batch; ++b) {
     for (std::int64_t t = 0; t < tokens; ++t) {
@@ -200,7 +200,7 @@ BlockTurns turns_at(const RotatedAt& side, std::int64_t pair, std::int64_t count
   return turns;
 }
 
-// phase_of(); integers need only the fraction of a turn.
+// As phase_of(), but integer positions need only the fraction of a turn.
 std::uint64_t phase_at(const SplitPosition& place, const Turns& turns) {
   if (!place.is_integer()) return phase_of(place, turns);
   const std::uint64_t phase = place.whole * turns.fraction;

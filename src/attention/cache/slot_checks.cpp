@@ -62,7 +62,7 @@ bool for_each_slot(const SlotReader& slots, Visit visit) {
   return true;
 }
 
-// True for one sequence, or a cache filled from its start. Such slots cannot repeat.
+// True for one sequence, or a cache filled from its start. Increasing slots cannot repeat.
 bool is_increasing(const SlotReader& slots) {
   std::int64_t last = -1;
   return for_each_slot(slots, [&last](std::int64_t slot) {
@@ -115,8 +115,8 @@ std::optional<std::int64_t> find_among_many(const SlotReader& slots, const SlotR
   return repeated;
 }
 
-// Finds a slot that two tokens share. Negative slots never count as shared. Requires the other
-// slots within the range.
+// Finds a slot that two tokens share. Negative slots never count as shared. Requires that all other
+// slots are within the range.
 std::optional<std::int64_t> find_repeated_slot(const SlotReader& slots, const SlotRange& range) {
   if (is_increasing(slots)) return {};
   if (slots.tokens() <= few_tokens / slots.batch()) return find_among_few(slots);

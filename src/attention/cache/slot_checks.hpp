@@ -8,11 +8,11 @@
 
 namespace rotary {
 
-// Checks that heads and cache both have v, or neither, and that v has the tokens and slots of k. k,
-// v: extents of the cache; v is null if there is none.
+// Checks that heads and cache both have v, or neither, and that v has the tokens and slots of k.
+// The arguments k and v are extents of the cache; v is null if the cache has none.
 [[nodiscard]] Status check_v_beside_k(const KvHeads& heads, const Extents& k, const Extents* v);
 
-// Checks that slots fit the cache and k, but not a map's entries. Requires checked extents.
+// Checks that slots fit the cache and k. Reads no entry of a map. Requires checked extents.
 [[nodiscard]] Status check_slots(const Slots& slots, const Extents& cache, const Extents& k);
 
 // Checks that the slots of k's tokens are within the cache and that no two are equal. Uses memory

@@ -28,7 +28,7 @@ class SlotReader {
   [[nodiscard]] std::int64_t slots_per_block() const noexcept { return slots_per_block_; }
   [[nodiscard]] bool is_map() const noexcept { return map32_ != nullptr || map64_ != nullptr; }
 
-  // Counts to read. Along a stride of 0 this is at most 2: enough to find a repeated slot.
+  // Counts to read. Along a stride of 0, a count is at most 2: enough to find a repeated slot.
   [[nodiscard]] std::int64_t batch() const noexcept { return batch_; }
   [[nodiscard]] std::int64_t tokens() const noexcept { return tokens_; }
 

@@ -18,7 +18,7 @@ struct TokenRun {
   Transfer transfer;
   std::int64_t batch;
   std::int64_t first_token;
-  std::optional<QuantizedHeadsView> quantized = {};  // where it goes in 8 bits, instead of dst
+  std::optional<QuantizedHeadsView> quantized = {};  // destination in 8 bits, instead of dst
 };
 
 // Copies features [begin, end) of every head, rounding once.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All checks come first. Then the heads of k of all batch rows are divided among a call's parts.
+// All checks come first. Then the heads of k of all batch rows are divided among the call's parts.
 #include "rotary/linear_attention.hpp"
 
 #include <algorithm>
@@ -51,8 +51,8 @@ std::int64_t part_count(const LinearHeads& heads, const LinearSizes& sizes,
       std::min({most, static_cast<std::int64_t>(worth), key_heads(heads)}), 1);
 }
 
-// Heads of k that one part processes together: all of its heads in a batch row if a token's heads
-// are closer in memory than a head's tokens, otherwise one.
+// Heads of k that one part processes together. If a token's heads are closer in memory than a
+// head's tokens, these are all of the part's heads in a batch row; otherwise one.
 std::int64_t heads_at_once(const LinearHeads& heads, std::int64_t parts) {
   const Extents& n = heads.k.extents;
   const Strides& s = heads.k.strides;

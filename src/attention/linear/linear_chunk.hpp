@@ -77,8 +77,8 @@ class LinearChunk {
     sums_->has_keys = false;
   }
 
-  // Loads ϕ(k), rotated, and v for tokens from `begin` on. Returns the number loaded, possibly
-  // fewer.
+  // Loads rotated ϕ(k) and v for tokens from `begin` on. Returns the number loaded, which may be
+  // less than end - begin.
   std::int64_t load_keys(std::int64_t begin, std::int64_t end) {
     const HeadTokens asked{at_.batch, at_.head, begin, end};
     std::int64_t count = asked.count();
@@ -100,7 +100,7 @@ class LinearChunk {
     return count;
   }
 
-  // Adds the chunk to the sums of keys, if no query needs a prefix sum.
+  // Adds the chunk's keys to the sums. For calls in which no query needs a prefix sum.
   void add_keys(std::int64_t count) {
     for (std::int64_t t = 0; t < count; ++t) {
       math_.add(memory_.k + t * row_, sums_->keys, sizes_.features);
@@ -287,7 +287,7 @@ class LinearChunk {
     std::int64_t count;
   };
 
-  // Adds values [key, key + keys) of the chunk, multiplied by their weights.
+  // Adds values [key, key + keys) of the chunk, times their weights, to the queries' numerators.
   void weigh(std::int64_t key, Queries queries, std::int64_t keys) {
     const std::int64_t row = queries.first % queries_at_once;
     math_.multiply({.a = memory_.weights + row * sizes_.tokens + key,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For each chunk of keys, its queries first read the sums from before the chunk. If causal, they
-// then read the chunk's own keys. At last the chunk is added to the sums.
+// Causal attention, chunk by chunk: a chunk's queries read the sums from before the chunk, then its
+// own keys; then the chunk is added to the sums. Bidirectional attention adds all chunks first.
 #include "attention/linear/linear_head.hpp"
 
 #include <algorithm>
@@ -52,7 +52,7 @@ class HeadPass {
     }
   }
 
-  // Segment of token t; 0 for all without segments.
+  // Segment of token t, or 0 if the call has no segments.
   [[nodiscard]] std::int32_t segment(std::int64_t t) const {
     if (!call_.options.segments) return 0;
     const SegmentMap& map = *call_.options.segments;
@@ -120,7 +120,7 @@ class HeadPass {
     }
   }
 
-  // Bidirectional: adds all keys first. answer() then serves all queries.
+  // For bidirectional attention: adds all keys. answer() then serves all queries.
   void add_keys(std::int64_t begin, std::int64_t end) {
     while (begin < end) {
       if (segment(begin) < 0) {

@@ -17,8 +17,8 @@ namespace {
 constexpr std::int64_t most_head_dim = 4096;
 constexpr std::int64_t most_directions = 65536;
 
-// ln x of a normal x > 0. x = 2^e m with m in [sqrt(1/2), sqrt(2)), and ln m = 2 artanh(s) with s =
-// (m - 1) / (m + 1). |s| is at most 0.172, so each term of the series is below 1/33 of the one
+// ln x of a normal x > 0. x = 2^e m with m in [sqrt(1/2), sqrt(2)), and ln m = 2 artanh(s) with
+// s = (m - 1) / (m + 1). |s| is at most 0.172, so each term of the series is below 1/33 of the term
 // before.
 double natural_logarithm(double x) {
   constexpr double ln_2 = 0x1.62e42fefa39efp-1;

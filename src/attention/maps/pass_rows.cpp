@@ -23,7 +23,7 @@ TokenPositions tokens_of(const AttendCall& call, const Extents& extents, std::in
   return positions;
 }
 
-// Cuts a sequence into one per unit of query positions, each with the keys that its queries see.
+// Cuts a sequence by units of query positions. Each part has the keys that its queries see.
 void add_units(std::vector<AttentionSequence>& all, const AttentionSequence& whole,
                const PassKeys& keys) {
   const std::int64_t queries_end = whole.query_position + whole.queries;

@@ -12,8 +12,8 @@ bool contains(const Distances& range, const Distances& part) noexcept {
   return range.first <= part.first && part.last <= range.last;
 }
 
-// Range of key - query that the mask allows for queries up to last_query. Never empty: if the mask
-// allows no pair, it holds one distance.
+// Range of key - query that the mask allows for queries up to last_query. If the mask allows no
+// pair, the range still holds one distance.
 Distances seen_distances(const BiasedBlock& block, std::int64_t last_query) noexcept {
   const AttentionSequence& sequence = block.sequence;
   const AttentionMask& mask = block.mask;
@@ -36,7 +36,7 @@ Distances all_distances(const ScoreBias& bias, const BiasedBlock& block) noexcep
   return bias.distinct(seen_distances(block, last_position(block.sequence)));
 }
 
-// Up to FIRE's threshold, all queries share one divisor.
+// FIRE's queries up to its threshold share one divisor.
 bool is_below_threshold(const relative::FireEvaluator& fire, std::int64_t query) noexcept {
   return query <= static_cast<std::int64_t>(std::min(fire.reach(0), 0x1p60));
 }
@@ -70,8 +70,8 @@ BiasSizes largest(const BiasSizes& a, const BiasSizes& b) noexcept {
 }
 
 BiasSizes bias_sizes(const ScoreBias& bias, const BiasedBlock& block, std::int64_t rows) noexcept {
-  // For a part of the sequence's keys: enough for any part of this length, since the number of
-  // distinct distances depends on the part.
+  // The number of distinct distances depends on which keys the block has. If it lacks some of the
+  // sequence's keys, the sizes suffice for any `keys` consecutive keys.
   const std::int64_t keys = block.keys.end - block.keys.begin;
   const std::int64_t some = keys + block.sequence.queries;
   const bool all = keys == block.sequence.keys;

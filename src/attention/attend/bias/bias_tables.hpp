@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The biases that one worker of attend() keeps between blocks. Each distance of a sequence is
-// evaluated once per head, not once per block of queries. FIRE has one table for queries up to its
-// threshold, which share a divisor, and a row for each later query.
+// evaluated once per head, not once per block of queries. FIRE's queries up to its threshold share
+// a divisor, so they share a table. Each later query has a row.
 #pragma once
 
 #include <cstdint>
@@ -39,19 +39,19 @@ struct BiasMemory {
   FireMemory fire;
 };
 
-// A range of heads and of queries of one sequence that attend to the same range of keys.
+// A range of heads and a range of queries of one sequence. All attend to the same range of keys.
 struct BiasedBlock {
   AttentionSequence sequence;
   AttentionMask mask;
-  KeyRun keys;                   // the keys of the sequence that they attend to
+  KeyRun keys;                   // within the sequence
   std::int64_t first_query = 0;  // within the sequence
   std::int64_t queries = 0;
   std::int64_t first_head = 0;
   std::int64_t heads = 0;
 };
 
-// Enough for every block of this sequence with the same numbers of queries, heads and keys, and for
-// `rows` FIRE rows at a time.
+// Sizes that suffice for every block of this sequence with the same numbers of queries, heads and
+// keys, and for `rows` FIRE rows at a time.
 [[nodiscard]] BiasSizes bias_sizes(const ScoreBias& bias, const BiasedBlock& block,
                                    std::int64_t rows) noexcept;
 
@@ -67,7 +67,7 @@ class BiasTables {
   // True if a query at this position needs bias rows instead of a table.
   [[nodiscard]] bool has_rows(std::int64_t position) const noexcept;
 
-  // For a query without rows: points limits at a head's table. key_0: distance from it to key 0.
+  // For a query without rows: points limits at a head's table. key_0: distance of key 0.
   void set_table(kernels::RowLimits& limits, std::int64_t head, std::int64_t key_0) const noexcept;
 
   // For a query with rows: fills bias row `row` and points limits at it. Fills only the keys of

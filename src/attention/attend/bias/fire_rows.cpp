@@ -31,7 +31,7 @@ std::size_t FireRows::piece_from(std::size_t piece, double term,
 }
 
 // The first distance whose term is beyond the end of `piece`. The search starts at the previous
-// row's bound. Requires the nearest distance within the end and the farthest beyond it.
+// row's bound. Requires that the nearest distance is within the end and the farthest beyond it.
 std::int64_t FireRows::bound_from(const Side& side, std::size_t piece, const Reach& reach,
                                   double denominator) const noexcept {
   const double end = evaluator_.breaks()[piece] * denominator;

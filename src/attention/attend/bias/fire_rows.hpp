@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // FIRE's bias of one query to consecutive keys, times log2(e). The terms ln(1 + c d) of all
-// distances d are computed beforehand. x is a term divided by the query's denominator. The bias is
-// linear in x between two breaks (the x at which a hidden unit starts or stops to contribute), so a
-// row is a few straight pieces.
+// distances d are computed beforehand. x is a term divided by the query's denominator. At a break,
+// a hidden unit starts or stops contributing. The bias is linear in x between two breaks, so a row
+// is a few straight pieces.
 #pragma once
 
 #include <cstddef>

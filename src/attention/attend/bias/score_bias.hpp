@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A relative bias in the form that attention kernels take: numbers in units of log2, by distance.
-// FIRE's rows have different divisors, so only FIRE's shared term is computed here (see
-// fire_rows.hpp).
+// A relative bias as attention kernels take it: times log2(e), by distance. FIRE's rows have
+// different divisors, so only FIRE's shared term is computed here (see fire_rows.hpp).
 #pragma once
 
 #include <cstdint>
@@ -31,12 +30,12 @@ struct DistanceTables {
   std::int64_t heads = 0;
   Distances range;
   std::int64_t margin = 0;
-  const double* terms = nullptr;  // over range and lane_multiple beyond, if the bias keeps terms
+  const double* terms = nullptr;  // [range.count() + lane_multiple], if the bias keeps terms
 };
 
-// ALiBi without the part that is equal for all keys of a row, which softmax ignores. Form
+// ALiBi without the constant that all keys of a row share, because softmax ignores it. Form
 // key_position (slope * key) equals form causal (slope * (key - query)) plus slope * query. Slopes
-// are computed on request, so this takes no memory.
+// are computed on request, so they take no memory.
 struct AlibiScores {
   const Alibi& alibi;
 };
@@ -63,8 +62,8 @@ class ScoreBias {
   // True if the part that all heads share is costly enough to keep in memory.
   [[nodiscard]] bool keeps_terms() const noexcept;
 
-  // Clips the range where the bias saturates: a clipped distance has the bias of the nearest one
-  // left. Always keeps at least one distance.
+  // Clips the range where the bias saturates: a clipped distance has the bias of the nearest
+  // distance that is left. Always keeps at least one distance.
   [[nodiscard]] Distances distinct(Distances range) const noexcept;
 
   // Writes range.count() terms, for fill() or FireRows. Requires keeps_terms().

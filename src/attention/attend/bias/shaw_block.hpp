@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shaw's vectors in one block. Key vectors give each row a table of biases, from which its scores
-// start. At the end, value vectors are multiplied by the sums of weights at each distance. Without
+// Shaw's vectors in one block. Key vectors give each row a table of biases, which its scores start
+// from. At the end, value vectors are multiplied by the sums of weights at each distance. Without
 // vectors these functions do nothing.
 #pragma once
 
@@ -8,16 +8,16 @@
 
 namespace rotary {
 
-// Multiplies the rows that `loading` loads, before rotation, with Shaw's key vectors. Returns true
-// if it has loaded the rows, without rotation.
+// Loads the rows of `loading` without rotation and multiplies them with Shaw's key vectors. Returns
+// false, and loads nothing, if there are no key vectors.
 [[nodiscard]] bool score_shaw_keys(const BlockHead& head, const RowChunk& chunk,
                                    const kernels::QueriesJob& loading);
 
 // Sets bias and place_of_key_0 in the limits of all rows.
 void set_shaw_limits(const BlockHead& head);
 
-// Adds the value vectors to the first split. Requires that it holds everything the queries attend
-// to and that sinks and windows cover the same keys. Overwrites the limits.
+// Adds the value vectors to the state of the first split. Requires that this state covers all keys
+// that the queries see, and that sinks and windows cover the same keys. Overwrites the limits.
 void add_shaw_values(const BlockHead& head);
 
 }  // namespace rotary
