@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::int64_t elements_of_part = std::int64_t{1} << 20;
 
-// Reads the positions of tokens in order. Tries first what is usual in a run: the same shift as the
-// token before, one less, or the same position.
+// Reads the positions of tokens in order. Tries likely positions first: the expected one, the
+// previous token's plus 1, the previous token's, and the expected one with the previous shift.
 class Reader {
  public:
   explicit Reader(const Turning& turning) : reader_(turning) {}

@@ -18,12 +18,12 @@ namespace {
 
 constexpr double keys_roundings = 2;  // rounded when stored and when moved
 
-// Rounding makes tokens moved by the same angles differ by at most this share of their length.
+// Rounding lets tokens that moved by the same angles differ by at most this share of their length.
 constexpr double most_apart = 0.05;
 
 // Bounds for noise to count as repeated rounding. No pair may have more than most_uneven times the
-// mean noise. Rounding of floating-point numbers is three times as large along a pair's vector as
-// across it; rounding to steps of one size is equally large. Noise of more than most_roundings
+// mean noise. Floating-point rounding errs three times as much along a pair's vector as across it.
+// Rounding to equal steps errs equally in both directions. Noise of more than most_roundings
 // roundings cannot be told from other errors.
 constexpr double most_uneven = 8;
 constexpr double least_along = 0.7;

@@ -19,9 +19,9 @@ namespace rotary::identification {
                                                  const Edit& edit, const Turning& other);
 
 // An edit for numbers that were rounded more than once, like keys that are shifted again and again.
-// The sample then is the configured rotation with noise in every pair, both along the pair's vector
-// and across it. (A wrong angle errs only across the vector, a wrong factor only along it.) Absent
-// for anything else.
+// Such a sample is the configured rotation with noise in every pair, both along the pair's vector
+// and across it. (A wrong angle errs only across the vector, a wrong factor only along it.) Returns
+// nothing for other samples.
 [[nodiscard]] std::optional<Edit> more_roundings(const Start& start);
 
 }  // namespace rotary::identification

@@ -11,14 +11,14 @@
 
 namespace rotary::identification {
 
-// The distance between the results of two operations at one position, for the first head of the
-// sample, relative to its length.
+// The relative difference between the results of two operations at one position, for the longest
+// vector of the sample.
 class Distance {
  public:
   Distance(const Operation& one, const Operation& other, const Start& start);
 
-  // The smallest position at which the difference is larger than rounding. on_grid: the smallest
-  // first coordinate of a grid of positions.
+  // The smallest position at which the difference is larger than rounding. on_grid: coordinates
+  // differ from axis to axis, and the result is the first axis's.
   [[nodiscard]] std::optional<std::int64_t> first_visible(bool on_grid);
 
  private:

@@ -61,8 +61,7 @@ struct Edit {
   const Hypothesis* hypothesis = nullptr;
   std::uint32_t aspects = 0;
   std::function<void(Operation&)> apply;
-  // The reported field of an edit that changes nothing that a RotarySpec states. cause_of() reports
-  // it last.
+  // The field to report for a change that no RotarySpec states. cause_of() reports it last.
   std::optional<FieldDifference> field = {};
   const DialectRule* rule = nullptr;
 };
@@ -73,7 +72,7 @@ struct Start {
   Operation operation;     // as configured
   Turning turning;         // of `operation`
   const Sample& sample;
-  FoundStructure structure;  // the best, from norms
+  FoundStructure structure;  // the best layout, found from norms
   std::optional<std::int64_t> context_tokens = {};
 };
 
@@ -114,7 +113,7 @@ class EditList {
   const Hypothesis& hypothesis_;
 };
 
-// The function that lists the edits of a hypothesis. null: it is found from positions, not tried.
+// The function that lists the edits of a hypothesis. null: it is recognised from positions instead.
 struct Trial {
   Needs needs = Needs::nothing;
   void (*values)(const Start&, EditList&) = nullptr;

@@ -29,7 +29,7 @@ std::int64_t original_of(const Scaling& scaling, std::int64_t otherwise) {
   return otherwise;
 }
 
-// The most common scaling rules with this factor. Their other numbers are the configured ones.
+// The most common scaling rules with this factor. Their other parameters are the configured ones.
 std::vector<Scaling> rules_with(double factor, const Scaling& configured) {
   const std::int64_t original = original_of(configured, 8192);
   YarnScaling yarn;
@@ -52,8 +52,8 @@ bool same_rule(const Scaling& one, const Scaling& other) {
 void add_rule(const Start& start, const Scaling& rule, EditList& list) {
   if (same_rule(rule, start.operation.spec.scaling)) return;
   list.add(rule_aspect, [rule](Operation& operation) { operation.spec.scaling = rule; });
-  // The frequencies of one rule with the attention factor A of the other, because code often
-  // computes A elsewhere.
+  // The frequencies of `rule` with the configured attention factor A, because code often computes A
+  // elsewhere.
   Operation changed = start.operation;
   changed.spec.scaling = rule;
   const auto turning = turning_of(changed, start.context_tokens);

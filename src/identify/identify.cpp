@@ -172,7 +172,7 @@ std::optional<std::int64_t> find_first_position(const Start& start, Sample& samp
     const auto turning = identification::turning_of(operation, start.context_tokens);
     if (!turning || !identification::is_readable(operation)) continue;
     operation.position_offset = identification::first_position_of(*turning, sample);
-    if (identification::positions_of_sample(*turning, sample)) {  // consecutive or not
+    if (identification::positions_of_sample(*turning, sample)) {  // they need not be consecutive
       found = operation.position_offset;
       break;
     }

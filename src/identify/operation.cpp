@@ -34,7 +34,7 @@ double exponent(const Operation& operation, const HeadWindow& window, std::size_
   return 2 * i / d;
 }
 
-// Llama 3's rule depends on a pair's wavelength; the other rules depend on the pair's number.
+// Llama 3's rule depends on a pair's wavelength. The other rules depend on the pair's index.
 double llama3_scaled(const Llama3Scaling& rule, double frequency) {
   const double turns =
       static_cast<double>(rule.original_context_tokens) * frequency / (2 * 3.14159265358979323846);
@@ -61,8 +61,8 @@ void round_frequencies(DType dtype, Turning& turning) {
   for (double& frequency : turning.inv_freq) frequency = rounded_to(dtype, frequency);
 }
 
-// The rule for slow pairs in a rule that blends their frequencies with unscaled ones. Empty for
-// other rules.
+// If the rule blends scaled frequencies (for slow pairs) with unscaled ones: a rule that gives the
+// scaled frequencies alone. Empty for other rules.
 std::optional<Scaling> slow_end(const Scaling& rule) {
   if (const auto* const yarn = std::get_if<YarnScaling>(&rule)) return LinearScaling{yarn->factor};
   if (const auto* const llama3 = std::get_if<Llama3Scaling>(&rule))
@@ -129,8 +129,8 @@ struct CosSin {
   double sin = 0;
 };
 
-// The cos and sin of each pair for one token and head. There are two of each if the pair's two
-// features have different frequencies.
+// The cos and sin of each pair for one token and head. If Operation::other_table is set, a pair's
+// two features take the cos and sin of different pairs.
 class Rows {
  public:
   Rows(const Prediction& prediction, const Sample& sample)
@@ -196,8 +196,8 @@ class Rows {
     return operation_.cos_sin_swapped ? CosSin{row.sin, row.cos} : row;
   }
 
-  // The row of a pair's first feature. The pair has features 2i and 2i + 1, or i and i + d/2, of
-  // the window.
+  // The pair whose cos and sin a pair's first feature takes. The pair has features 2i and 2i + 1,
+  // or i and i + d/2, of the window.
   [[nodiscard]] std::size_t of_first(std::size_t pair) const {
     if (!operation_.other_table) return pair;
     return reads_half() ? pair / 2 : 2 * pair % pairs_;

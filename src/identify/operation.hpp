@@ -72,7 +72,7 @@ struct PairFeatures {
 struct Turning {
   HeadWindow window;
   std::vector<double> inv_freq;  // [pairs]
-  double attention_factor = 1;   // times the factor of all features
+  double attention_factor = 1;   // of rotated features, vector_factor included
   double rest_factor = 1;        // of unrotated features
   double roundings = 1;
   std::vector<double> phases = {};         // [pairs]; empty: 0
@@ -84,7 +84,7 @@ struct Turning {
 [[nodiscard]] bool blends(const Scaling& rule);
 
 // The operation as numbers, for a sequence of context_tokens if the frequencies depend on it.
-// Error: that of make_frequencies(), if there is no such operation.
+// Error: that of make_frequencies(), if there is no such rotation.
 [[nodiscard]] Result<Turning> turning_of(const Operation& operation,
                                          std::optional<std::int64_t> context_tokens);
 
@@ -97,7 +97,7 @@ struct Prediction {
 };
 
 // Writes the result [tokens][heads][features] of the operation on sample.before to `predicted`.
-// Only FoundArithmetic::every_step rounds it to the sample's dtype; otherwise the caller has to.
+// Does not round the result to the sample's dtype; FoundArithmetic::every_step rounds its products.
 void predict(const Prediction& prediction, const Sample& sample, std::vector<double>& predicted);
 
 // The sum of squared differences between the prediction and sample.after. Stops once it exceeds

@@ -18,7 +18,7 @@ namespace rotary::identification {
 namespace {
 
 constexpr std::size_t most_runs = 8;
-// The fewest rows of a table of positions. A shorter period is taken as a chunk's.
+// The fewest rows of a table of positions. A shorter period counts as the length of a chunk.
 constexpr double shortest_table = 256;
 
 // The tokens of one batch row, on one axis.
@@ -59,7 +59,7 @@ bool is_constant(std::span<const double> positions) {
   return std::ranges::all_of(positions, [&](double each) { return each == positions.front(); });
 }
 
-// Number of tokens before the last part in which positions rise by 1.
+// Number of tokens before the final run of positions that rise by 1.
 std::size_t prefix_of(std::span<const double> positions) {
   std::size_t first = positions.size() - 1;
   while (first > 0 && positions[first] == positions[first - 1] + 1) --first;
@@ -260,8 +260,8 @@ struct Run {
   std::size_t end;
 };
 
-// The longest run that starts with this token: all tokens have one position, or both expected and
-// found positions stay the same or grow by 1.
+// The longest run that starts with this token. Either all tokens were found at one position, or the
+// steps of expected and found positions are constant. Constant steps must be 0 or 1, or equal.
 Run run_from(const Row& row, std::size_t first) {
   std::size_t end = first + 1;
   const auto step = [](std::span<const double> positions, std::size_t t) {

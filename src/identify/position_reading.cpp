@@ -27,14 +27,14 @@ constexpr double token_margin = 2.5;
 // feature's share of the squared tolerance. More heads do not help, because rounded rows of cos and
 // sin have the same error in all heads.
 constexpr double told_apart = 10;
-// A pair shorter than shortest * the longest pair has an angle of noise. In a pair longer than
+// The angle of a pair shorter than shortest * the longest pair is only noise. In a pair longer than
 // clear * the longest, noise changes the angle by at most most_noise radians.
 constexpr double shortest = 1e-9;
 constexpr double clear = 0.05;
 constexpr double most_noise = 0.5;
-// The relative error of fast pairs' angles in float32; these pairs decide a position. The rounding
-// of the exponent counts up to ln(base) / 4 times; power, reciprocal, factor, position and product
-// are rounded once each.
+// The relative error of fast pairs' angles in float32, which decide a position. The rounding of the
+// exponent is enlarged by up to ln(base) / 4. Power, reciprocal, factor, position and product are
+// rounded once each.
 constexpr double angle_error = 8 * 0x1p-24;
 
 double wrapped(double angle) { return angle - turn * std::nearbyint(angle / turn); }
@@ -226,7 +226,7 @@ TokenReading PositionReader::reading_at(const Sample& sample, const std::vector<
           .tolerance = tolerance_at(sample, at)};
 }
 
-// The reading at a hint, unless a position near it explains the token clearly better.
+// The reading at a hint. Empty if a position near it explains the token clearly better.
 std::optional<TokenReading> PositionReader::accepted(const Sample& sample,
                                                      const std::vector<double>& hint) {
   TokenReading reading = reading_at(sample, hint);

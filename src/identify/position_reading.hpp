@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds positions from angles. A pair of frequency ω that turned by φ is at a position (φ + 2π k) /
-// ω for some whole k. The slowest pair gives few candidates, and each faster pair leaves fewer.
+// Finds positions from angles. A pair of frequency ω and angle φ is at position (φ + 2π k) / ω for
+// some whole k. The slowest pair gives few candidates, and each faster pair leaves fewer.
 #pragma once
 
 #include <cstddef>

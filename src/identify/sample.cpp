@@ -302,7 +302,7 @@ Result<Sample> sample_of(std::span<const double> inv_freq, double attention_fact
       return invalid_argument("inv_freq must have finite numbers of float32's range, got ",
                               inv_freq[i], " at ", i);
   }
-  // Slow pairs turn visibly only at the far positions, fast pairs at all of them.
+  // Slow pairs have visible angles only at the far positions, fast pairs at all positions.
   constexpr std::array places = {1.0, 2.0, 5.0, 17.0, 64.0, 257.0, 1024.0, 4096.0};
   Sample sample{.observed = Observed::frequencies,
                 .dtype = DType::f64,

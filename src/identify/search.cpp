@@ -21,8 +21,8 @@ namespace {
 constexpr double margin = 1.3;
 // Residuals up to this many times the best one cannot tell candidates apart.
 constexpr double most_alike = 1.1;
-// If the best candidate reproduces at least known_bits of the numbers bit by bit, its arithmetic is
-// known. Candidates with fewer (by more than alike_bits) then rank lower.
+// If the best candidate reproduces at least this share of the numbers bit by bit, its arithmetic is
+// known. Candidates whose share is lower by more than alike_bits then rank lower.
 constexpr double known_bits = 0.99;
 constexpr double alike_bits = 0.01;
 constexpr std::size_t most_named = 2000;
@@ -48,7 +48,7 @@ bool are_whole(const std::vector<double>& positions) {
   return std::ranges::all_of(positions, [](double each) { return each == std::nearbyint(each); });
 }
 
-// True if positions are real numbers that are not whole: such an operation is near any rotation.
+// True if positions are real numbers that are not whole. Such positions fit almost any rotation.
 bool fits_anything(const Operation& operation) {
   return operation.positions && !are_whole(*operation.positions);
 }
@@ -123,8 +123,8 @@ std::optional<Candidate> Search::tried(const Combination& combination) {
       .edits = combination, .residual = std::sqrt(error) / norm, .tolerance = tolerance};
 }
 
-// True if an edit changes anything beside the other edit. The edit of a parameter does not if the
-// other edit's rule lacks the parameter.
+// True if an edit still changes something after the other edit. The edit of a parameter does not if
+// the other edit's rule lacks the parameter.
 bool Search::changes(std::size_t edit, std::size_t beside) const {
   if (edits_[edit].aspects == blend_aspect) return blends(operation_of({beside}).spec.scaling);
   if ((edits_[edit].aspects & ~(original_aspect | ramp_aspect)) != 0) return true;

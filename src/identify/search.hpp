@@ -23,7 +23,7 @@ inline constexpr double near = 4;
 struct Candidate {
   Combination edits;
   double residual = 0;
-  double tolerance = 0;  // explained by the rounding of the dtype
+  double tolerance = 0;  // the residual that rounding explains
   FoundArithmetic arithmetic = FoundArithmetic::exact;
   double bit_equal = 0;
 
@@ -76,7 +76,7 @@ class Search {
   // The Turning of each single edit. The outer optional is empty until it is needed; the inner one
   // is empty if there is no such rotation.
   std::vector<std::optional<std::optional<Turning>>> turnings_;
-  std::vector<double> predicted_;  // memory of tried()
+  std::vector<double> predicted_;  // memory of find_arithmetic()
 };
 
 // |predicted - seen| / |seen|.
@@ -89,8 +89,8 @@ class Search {
 [[nodiscard]] std::optional<Edit> rule_of_positions(const Start& start,
                                                     const std::vector<double>& positions);
 
-// A stable sort that may allocate and throw; std::stable_sort would go on without memory, but
-// slowly. Sorts by key(item), which is computed once for each item.
+// Sorts stably by key(item), which is computed once for each item. Throws if memory is short, where
+// std::stable_sort would go on slowly.
 template <class Item, class Key>
 void sort_by(std::vector<Item>& items, const Key& key) {
   std::vector<std::pair<decltype(key(items.front())), std::size_t>> order;

@@ -19,8 +19,8 @@ void set_window(Operation& operation, std::int64_t width, std::int64_t first) {
   operation.spec.blocks = 1;
 }
 
-// Gemma 4's proportional rule in place of partial rotary embedding: the same features turn at other
-// speeds.
+// Exchanges Gemma 4's proportional rule and a partial rotary embedding: the same features rotate at
+// other speeds.
 void list_proportional(const Start& start, EditList& list) {
   const HeadWindow& window = start.turning.window;
   const Scaling& rule = start.operation.spec.scaling;
@@ -43,8 +43,8 @@ void list_proportional(const Start& start, EditList& list) {
   }
 }
 
-// Pairs from the two halves of the whole head, as if missing frequencies were 0: only the first
-// pairs turn. Drops axes, because text tokens have the same coordinate on each axis.
+// Pairs features of the two halves of the entire head. Missing frequencies become 0, so only the
+// first pairs rotate. Drops axes, because text tokens have the same coordinate on each axis.
 void list_filled(const Start& start, EditList& list) {
   const HeadWindow& window = start.turning.window;
   if (!is_partial(window) || window.first_feature != 0 || window.pairing != Pairing::half) return;
@@ -98,9 +98,9 @@ bool is_attention_factor(double seen, const Start& start) {
                              [&](double each) { return std::abs(seen - each) <= alike * each; });
 }
 
-// True if the factor may multiply whole vectors, or the rows of cos and sin. Unrotated features
-// would show which. If all features rotate, a known A or a factor above 1 may belong to rows, and
-// any factor but a known A to vectors.
+// Whether the factor may multiply entire vectors, or (next function) the rows of cos and sin. Both
+// may hold if some features are unrotated: these show which it is. If all features rotate, a known
+// A or a factor above 1 may belong to rows, and any factor but a known A to vectors.
 bool may_be_of_vectors(double seen, const Start& start) {
   return is_partial(start.turning.window) || !is_attention_factor(seen, start);
 }
