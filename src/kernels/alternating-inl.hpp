@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rotates bf16 on machines that narrow to bf16 with integer instructions. Two elements share a
-// 32-bit lane. Pairs (2i, 2i + 1) are already stored so. For pairs (i, i + d/2), two vectors of
-// elements are loaded as one: its even elements are the first vector, its odd elements the second.
-// Widening and narrowing then take two instructions each; in the order of elements they take four
-// each. The operations on a pair are those of Turn, so its bits are the same. Compiled once for
-// each instruction set (kernel_table.cpp).
+// 32-bit lane. The elements of a pair (2i, 2i + 1) are stored like this. For pairs (i, i + d/2),
+// each load is split into a vector of its even elements and a vector of its odd elements. Widening
+// and narrowing then take two instructions each, instead of four in the order of elements. The
+// operations on a pair are those of Turn, so the bits are the same.
 
 #if defined(ROTARY_KERNELS_ALTERNATING_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_ALTERNATING_INL_HPP
@@ -49,8 +48,8 @@ HWY_INLINE TwoVectors<D> widen_two(D d, hn::Vec<hn::RebindToUnsigned<D>> both) {
           hn::BitCast(d, hn::And(both, hn::Set(du, 0xFFFF0000U)))};
 }
 
-// Stores products and sums of bf16 numbers with rows. A NaN among them comes from an operand whose
-// lower half is 0, so its lower half is 0.
+// Stores rotated bf16 numbers. The lower half of a NaN among them is 0, because the NaN comes from
+// a bf16 operand, whose lower half is 0.
 template <class D>
 HWY_INLINE void store_alternating(D d, hn::Vec<D> even, hn::Vec<D> odd, BFloat16* to) {
   const hn::Repartition<std::uint16_t, D> du16;
@@ -126,7 +125,7 @@ HWY_INLINE void rotate_alternating(D d, Row<float> row, TokenHeads<T, T> token, 
 using TurnedNeighbours = Interleaved;
 #endif
 
-// The storing type for bf16 after rotation.
+// The order in which rotated bf16 is stored: To, or its faster variant.
 template <class To>
 using TurnedTo = std::conditional_t<narrows_by_integers && std::is_same_v<To, Interleaved>,
                                     TurnedNeighbours, To>;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rounds adjacent elements to another dtype, sums their squares, scales them. Tails use shorter
 // vectors with the same operations, so a result depends only on the elements and their number.
-// Compiled once for each instruction set (cache_table.cpp).
 
 #if defined(ROTARY_KERNELS_CACHE_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_CACHE_INL_HPP

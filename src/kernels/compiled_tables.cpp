@@ -8,7 +8,7 @@
 #include <hwy/highway.h>
 
 // The build has an instruction set beyond the baseline if CMake names it (ROTARY_WITH_AVX2) and the
-// compiler's options do not require a better one.
+// compiler's options do not already require that set or a better one.
 #define ROTARY_HAS(set) \
   (ROTARY_WITH_##set && (HWY_TARGETS & HWY_##set) && HWY_STATIC_TARGET != HWY_##set)
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The element types of tensors, and their conversion to and from the type of computation: double
 // for f64, float32 for all others. Widening is exact; narrowing rounds once, to nearest even, and
-// keeps NaN. A partial vector (a capped tag) touches exactly its own elements. Compiled once for
-// each instruction set (kernel_table.cpp).
+// keeps NaN. A partial vector (a capped tag) touches exactly its own elements.
 
 #if defined(ROTARY_KERNELS_ELEMENTS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_ELEMENTS_INL_HPP
@@ -29,7 +28,7 @@ struct Float16 {
   std::uint16_t bits;
 };
 
-// 1 if 512-bit vectors have instructions that Highway 1.0.3 does not use.
+// 1 if this target has 512-bit instructions that Highway 1.0.3 does not use.
 #undef ROTARY_AVX512
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
 #define ROTARY_AVX512 1
@@ -283,7 +282,7 @@ HWY_INLINE void store_rounded(D, hn::Vec<D> value, float* to) {
   hn::StoreU(hn::DemoteTo(df, value), df, to);
 }
 
-// Stores 2 * Lanes(d) adjacent elements. Overloads exist where that costs less than two stores.
+// Stores 2 * Lanes(d) adjacent elements. Overloads exist where one store costs less than two.
 template <class D, class T>
 HWY_INLINE void store_vectors(D d, hn::Vec<D> first, hn::Vec<D> second, T* to) {
   store(d, first, to);

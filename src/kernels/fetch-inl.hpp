@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prefetching, which affects only speed. Addresses may lie beyond the memory that is read. Compiled
-// once for each instruction set.
+// Prefetching, which affects only speed. Addresses may be beyond the memory that is read.
 
 #if defined(ROTARY_KERNELS_FETCH_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_FETCH_INL_HPP
@@ -33,7 +32,7 @@ HWY_INLINE std::uintptr_t address_of(const void* data) {
   return reinterpret_cast<std::uintptr_t>(data);
 }
 
-// Prefetches the lines of these elements into the first-level cache, `ahead` bytes from `from`.
+// Prefetches into L1 the lines of `elements` elements that begin `ahead` bytes after `from`.
 template <class T>
 HWY_INLINE void fetch_lines(const T* from, std::int64_t elements, std::uintptr_t ahead) {
   const std::uintptr_t first = address_of(from) + ahead;

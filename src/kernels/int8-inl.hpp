@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantizes heads, and rotates quantized heads in place. The rotation x' = x c - y s, y' = x s + y
-// c uses the int8 elements themselves, in float32, because a head has a single scale. Each head is
+// Quantizes heads, and rotates quantized heads in place. A head has a single scale, so the rotation
+// (x' = x c - y s, y' = x s + y c) uses the int8 elements themselves, in float32. Each head is
 // processed twice: to find its largest |x'| and to store it. Recomputing the products is cheaper
 // than keeping them, and a head may have any size. Adding 1.5 * 2^23 rounds to nearest even on
-// every machine. A partial vector (a capped tag) touches exactly its own elements. Compiled once
-// for each instruction set (int8_table.cpp).
+// every machine. A partial vector (a capped tag) touches exactly its own elements.
 
 #if defined(ROTARY_KERNELS_INT8_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_INT8_INL_HPP
@@ -29,7 +28,7 @@ namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The largest element after rotation.
+// The largest magnitude of a stored element.
 constexpr float int8_most = 127;
 
 template <class D>
@@ -58,7 +57,7 @@ struct Int8Interleaved {
   }
 
  private:
-  // An int8 may be at an odd address.
+  // Loads bytes, because an int8 may be at an odd address.
   template <class DI>
   static HWY_INLINE hn::Vec<DI> load_both(DI di, const std::int8_t* from) {
     if constexpr (hn::MaxLanes(di) == 1) {
@@ -211,7 +210,7 @@ HWY_INLINE std::int32_t largest_magnitude(const float* from, std::int64_t count)
                        });
 }
 
-// Stores a head that cannot be scaled: all below least_quantized, or some not finite.
+// Stores a head that cannot be scaled: all numbers are below least_quantized, or one is not finite.
 HWY_INLINE void store_zeros(const QuantizeJob& job, float scale) {
   std::fill_n(job.to, job.features, std::int8_t{0});
   *job.scale = scale;

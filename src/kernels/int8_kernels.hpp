@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contract of the kernels for quantized keys: int8 elements with a float32 scale for each head
-// and token. As in kernels.hpp: plain pointers and sizes; kernels neither allocate nor fail.
+// The contract of the kernels for quantized keys, which extends kernels.hpp: int8 elements with a
+// float32 scale for each head and token.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct Int8Job {
 
 using ShiftInt8 = void (*)(const Int8Job& job);
 
-// Heads with no larger number are stored as zeros: 127 / (that number) could be infinite.
+// Heads whose largest magnitude m is below this are stored as zeros, because 127/m could be Inf.
 inline constexpr float least_quantized = 0x1p-100F;
 
 // Stores one head of float32 as elements z * 127/m and the scale m/127; m: the largest |z|.

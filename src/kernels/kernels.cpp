@@ -67,8 +67,8 @@ const Supported& find_once() noexcept {
   return supported;
 }
 
-// Runs before main. A process forked while another thread initialises a function-local static would
-// wait for it forever. An earlier call from another file's initialisation finds the tables then.
+// Finds the tables before main. A function-local static could hang: a process forked while another
+// thread initialises it would wait forever. A call before this initialisation finds them itself.
 [[maybe_unused]] const Supported& found_at_load = find_once();
 
 // Zen 4 has some of the models of AMD's family 25; the others are Zen 3.

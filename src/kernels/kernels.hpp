@@ -14,8 +14,8 @@ namespace rotary::kernels {
 // Rows are padded to a multiple of this many elements, so making them needs no code for a tail.
 inline constexpr std::int64_t lane_multiple = 16;
 
-// A position is split into an anchor and a step. The anchor is a multiple of this; its cos and sin
-// are evaluated. The step's come from a table.
+// A position is split into an anchor and a step. The anchor is a multiple of this number, and its
+// cos and sin are evaluated. The cos and sin of the step come from a table.
 inline constexpr std::int64_t steps_per_anchor = 16;
 
 // Makes the rows of consecutive positions.
@@ -30,7 +30,7 @@ struct RowsJob {
   void* rows;  // [tokens][cos, sin][lane_stride] elements of the kernel's row type
 };
 
-// Makes the rows of positions of several axes. Each pair is made as RowsJob does at its coordinate.
+// Makes the rows of positions with several axes: each pair as by RowsJob, at its axis's coordinate.
 struct AxisRowsJob {
   RowsJob rows;                      // first_position is not read
   const std::int32_t* pair_axes;     // [pairs]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linear attention: products of small matrices, with a block of the result in registers, and the
-// exponential. e^x = 2^n e^r with r = x - n ln 2 in two steps, |r| <= 0.35. The Taylor series of
-// e^r ends where the next term is below a tenth of a rounding error (docs/numeric-contract.md).
-// Compiled once for each instruction set (linear_table.cpp).
+// exponential. e^x = 2^n e^r with r = x - n ln 2, subtracted in two steps, and |r| <= 0.35. The
+// Taylor series of e^r ends where the next term is below a tenth of a rounding error
+// (docs/numeric-contract.md).
 
 #if defined(ROTARY_KERNELS_LINEAR_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_LINEAR_INL_HPP

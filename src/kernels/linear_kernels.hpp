@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contract of the kernels for linear attention: small matrix products, feature maps, sums. As
-// in kernels.hpp: plain pointers and sizes; kernels neither allocate nor fail. Real is float, or
-// double if the tensors are f64.
+// The contract of the kernels for linear attention, which extends kernels.hpp: small matrix
+// products, feature maps, sums. Real is float, or double if the tensors are f64.
 #pragma once
 
 #include <cstdint>

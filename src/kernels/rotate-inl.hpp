@@ -4,11 +4,11 @@
 //
 // The loop order follows memory. If a token's heads are adjacent ([T,H,D]) in src or dst, the
 // vectors of its cos and sin stay in registers for all these heads. If a head's tokens are adjacent
-// ([H,T,D]), the loop takes a few heads at a time and does a block of their tokens. A token's
-// vectors then stay in registers for these few heads. In both cases each pair sees the same
-// operations, also in tails (shorter vectors, not scalar code). So bits do not depend on layout,
+// ([H,T,D]), the loop takes a few heads at a time and processes a block of their tokens. A token's
+// vectors then stay in registers for these few heads. In both cases the operations on a pair are
+// the same, also in tails (shorter vectors, not scalar code). So bits do not depend on layout,
 // batch or split. From and To say which features of a head a pair is read from and written to
-// (pair_io-inl.hpp). Compiled once for each instruction set (kernel_table.cpp).
+// (pair_io-inl.hpp).
 
 #if defined(ROTARY_KERNELS_ROTATE_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_ROTATE_INL_HPP
@@ -247,7 +247,7 @@ HWY_INLINE TokenHeads<T, Out> heads_of(const RotateJob& job, std::int64_t token,
       .pairs = job.pairs};
 }
 
-// Prefetches these heads of a token, which may be the one after the last.
+// Prefetches heads [begin, end) of a token, which may be the token after the last.
 template <class T>
 HWY_INLINE void fetch_heads(const RotateJob& job, std::int64_t token, std::int64_t begin,
                             std::int64_t end) {

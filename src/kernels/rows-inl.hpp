@@ -4,8 +4,7 @@
 // turn, and two polynomials are evaluated in double. A rotation by cos and sin from a table then
 // leads from the anchor to the position; f32 rows are rounded once. Exact wrapping makes every
 // int64 position as accurate as position 0. The anchor depends only on the position, so a row has
-// the same bits in every call. Fractional positions are given as phases and evaluated without a
-// step. Compiled once for each instruction set (kernel_table.cpp).
+// the same bits in every call. Fractional positions are given as phases, and have no step.
 
 // Highway's toggling guard: the file is included again for each target.
 #if defined(ROTARY_KERNELS_ROWS_INL_HPP) == defined(HWY_TARGET_TOGGLE)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operands of a rotation, and its operation on a pair: x' = x c - y s, y' = x s + y c. Compiled
-// once for each instruction set (kernel_table.cpp).
+// The operands of a rotation, and its operation on a pair: x' = x c - y s, y' = x s + y c.
 
 #if defined(ROTARY_KERNELS_TURN_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_TURN_INL_HPP

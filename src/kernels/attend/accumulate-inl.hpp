@@ -2,10 +2,10 @@
 // Attention of a tile of query rows to packed keys and values: softmax(q k + bias) v with a running
 // maximum (Milakov and Gimelshein, arXiv 1805.02867; tiles as in FlashAttention, arXiv 2205.14135).
 //
-// Both matrix products hold a tile of results in registers: the rows of the group times two
-// vectors, of keys for q k, of features for weights times v. Each result is one chain of fused
-// multiply-adds in the order of features, or of keys, in every tile. The chain of a score starts
-// from the bias, which thus costs nothing. Compiled once for each instruction set.
+// Both matrix products hold a tile of results in registers: the rows of the group times two vectors
+// (of keys for q k, of features for weights times v). Each result is a chain of fused multiply-adds
+// in a fixed order (of features for q k, of keys for weights times v). The chain of a score starts
+// from the bias, so the bias costs nothing.
 
 #if defined(ROTARY_KERNELS_ACCUMULATE_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_ACCUMULATE_INL_HPP
@@ -176,7 +176,7 @@ HWY_INLINE TileOfRows from_row(TileOfRows tile, std::int64_t row) {
   return tile;
 }
 
-// The changes for rows from `row` on. `seen` is for one group of rows at a time.
+// The changes for rows from `row` on. Keeps `seen`, which serves one group of rows at a time.
 HWY_INLINE ScoreChanges from_row(ScoreChanges changes, std::int64_t row) {
   if (changes.rows != nullptr) changes.rows += row;
   return changes;
@@ -283,7 +283,7 @@ HWY_INLINE void accumulate_tile(const AccumulateJob& job, const TileOfRows& tile
   const KeyRange panels = whole_panels(ranges.any);
   score_tile(tile, rows, ranges, fetching);
   const ScoreChanges changes = from_row(job.changes, row);
-  // Does each step for all rows before the next, so rows' lane sums need not wait.
+  // Does each step for all rows before the next step, so that rows do not wait for lane sums.
   const auto range_of = [&](std::int64_t r) HWY_ATTR {
     return within_tile(tile.limits[r], tile.first_key, tile.count);
   };

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contract of the attention kernels, an extension of kernels.hpp: plain pointers and sizes;
-// kernels neither allocate nor fail; scratch memory is passed in. All computation is in float32,
-// and scores are in units of log2: the caller multiplies the softmax scale and every bias by
-// log2(e).
+// The contract of the attention kernels, which extends kernels.hpp. Kernels take plain pointers,
+// sizes and scratch memory, and neither allocate nor fail. They compute in float32. Scores are in
+// units of log2: the caller multiplies the softmax scale and every bias by log2(e).
 //
 // A query row is one token of one query head. A tile of rows attends to the keys and values of one
 // kv head in one of two ways, and may switch between them at any key:
 //   accumulate: keys and values are packed once for many rows, then multiplied as matrices;
 //   stream: keys and values are read in place, once, for few rows (a decode step).
-// Both leave a row's softmax unfinished in a SoftmaxState, so that the keys of a row can come in
-// several calls (chunks, a sink and a window, two ways to rotate), or its parts can be merged.
+// Both leave a row's softmax unfinished in a SoftmaxState. So a row's keys can come in several
+// calls: chunks, sinks and a window, two ways to rotate. States over different keys can be merged.
 //
-// Keys are counted from 0; tiles of keys_of_tile keys begin at multiples of it. A row's summation
-// order depends only on its limits, its bias and the keys given to each call, not on the call's
-// other rows or their number. A key beyond the limits of a row does not affect it, whatever it
-// holds. Float pointers in this header are aligned to attend_alignment bytes unless said otherwise.
+// Keys are counted from 0; a tile begins at a multiple of keys_of_tile. A row's summation order
+// depends only on its limits, its bias and the keys of each call, not on the call's other rows. A
+// key beyond a row's limits does not affect the row, even if the key holds NaN. Float pointers in
+// this header are aligned to attend_alignment bytes unless a comment says "unaligned".
 #pragma once
 
 #include <cstddef>
@@ -29,7 +28,7 @@ inline constexpr std::size_t attend_alignment = 64;
 inline constexpr std::int64_t keys_of_tile = 256;
 inline constexpr std::int64_t keys_of_stream_tile = 64;
 inline constexpr std::int64_t keys_of_panel = 32;  // the most keys of one register tile
-inline constexpr std::int64_t rows_of_group = 12;  // likewise for rows; multiples waste nothing
+inline constexpr std::int64_t rows_of_group = 12;  // the most rows of one register tile
 
 [[nodiscard]] constexpr std::int64_t rounded_up(std::int64_t count, std::int64_t multiple) {
   return (count + multiple - 1) / multiple * multiple;
@@ -68,8 +67,8 @@ inline constexpr std::int64_t accumulate_scratch_size =
          keys_of_panel * padded_features(features);
 }
 
-// Which features of a block form pair i: (i, i + pairs) or (2i, 2i + 1). There is no order that
-// permutes: permuting queries and keys alike leaves scores unchanged.
+// Which features of a block form pair i: (i, i + pairs) or (2i, 2i + 1). No order permutes
+// features, because the same permutation of queries and keys leaves scores unchanged.
 enum class PairOrder { none, half, interleaved };
 
 // Rotates the heads as they are loaded, in float32, with the same bits as the f32 Rotate kernels.
@@ -125,14 +124,14 @@ struct RowLimits {
   std::int64_t place_of_key_0 = 0;
 };
 
-// A row's bias, read as that of RowLimits.
+// A row's bias, read like the bias of RowLimits.
 struct BiasTable {
   const float* values = nullptr;
   std::int64_t of_key_0 = 0;
   std::int64_t count = 0;
 };
 
-// Mask numbers, to be multiplied by log2(e). Finite results are clamped to ±largest_bias.
+// Loads mask numbers times log2(e). Finite results are clamped to ±largest_bias.
 struct MaskNumbersJob {
   const void* first;    // of the kernel's type
   std::int64_t stride;  // elements
@@ -145,14 +144,14 @@ using LoadMask = void (*)(const MaskNumbersJob& job);
 // whose boolean is 0, even if the key holds NaN.
 struct RowChange {
   BiasTable bias;
-  const void* numbers = nullptr;           // that of key 0; null: none
-  const std::uint8_t* booleans = nullptr;  // the same
+  const void* numbers = nullptr;           // from key 0 on; null: none
+  const std::uint8_t* booleans = nullptr;  // from key 0 on; null: none
 };
 
 // Number of 64-bit words with a bit for each key of a tile.
 inline constexpr std::int64_t words_of_tile = keys_of_tile / 64;
 
-// Changes to scores, after they and their bias are summed and before the softmax.
+// Changes to scores before the softmax. The scores already include the bias of RowLimits.
 struct ScoreChanges {
   const RowChange* rows = nullptr;  // [rows] of the job; null: no change, and no cost
   float cap = 0;                    // scores become cap * tanh(score / cap); units of log2; 0: none
@@ -201,8 +200,8 @@ struct DistanceFormulaJob {
 // The softmax of some rows over the keys so far: the largest score (max), the sum of 2^(score -
 // max), and the sum of 2^(score - max) times each key's values. They start as -inf, 0 and 0. At the
 // end, if sum > 0, the log-sum-exp is (max + log2(sum)) * ln(2). On request, weights are also
-// summed for each place (a distance from query to key), from 0. Calls must then give keys in
-// ascending order.
+// summed for each place (a distance from query to key). These sums start as 0, and calls must give
+// keys in ascending order.
 struct SoftmaxState {
   float* max;                        // [rows]
   float* sum;                        // [rows]
@@ -304,7 +303,7 @@ struct DistanceScoresJob {
   float* scores;  // [rows][distance_scores_size(count)]
 };
 
-// Adds to the sums of values, for each place: its vector times its sum of weights.
+// Adds to the sums of values each place's vector times the place's sum of weights.
 struct PlaceValuesJob {
   SoftmaxState state;
   const RowLimits* limits;  // [rows]; their keys are places, and only those are read

@@ -4,7 +4,6 @@
 //   keys: [panel of two vectors of keys][head_dim][keys of the panel]
 //   values: [tile][block of two vectors of features, or one][keys_of_tile][features of the block]
 //   queries: [group][head_dim][group_stride]
-// Compiled once for each instruction set.
 
 #if defined(ROTARY_KERNELS_ATTEND_PACK_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_ATTEND_PACK_INL_HPP
@@ -90,7 +89,7 @@ HWY_INLINE void load_head(const void* head, std::int64_t features, const HeadRot
 
 #if HWY_TARGET != HWY_SCALAR
 
-// Loads blocks of four elements that lie `stride` apart.
+// Loads blocks of four elements that are `stride` apart.
 template <class D>
 HWY_INLINE hn::Vec<D> load_blocks(D d, const float* from, std::int64_t stride) {
   if constexpr (hn::MaxLanes(d) <= 4) {
@@ -202,8 +201,8 @@ void pack_values(const PackJob& job) {
   }
 }
 
-// Packs rows of [padded_features(head_dim)] in groups of rows_of_group, or a multiple. Slots beyond
-// the rows are 0. Their results are unused, but subnormal garbage would slow everything down.
+// Packs rows of [padded_features(head_dim)] in groups of group_rows. Slots beyond the rows are 0:
+// their results are unused, but subnormal numbers there would slow down the computation.
 HWY_INLINE void pack_groups(const QueriesJob& job) {
 #if HWY_TARGET == HWY_SCALAR
   const hn::ScalableTag<float> d;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How attention divides its rows and keys for one instruction set, and how a row's limits and bias
-// apply to a tile of keys. Compiled once for each instruction set.
+// apply to a tile of keys.
 
 #if defined(ROTARY_KERNELS_ATTEND_TILES_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_ATTEND_TILES_INL_HPP
@@ -30,13 +30,13 @@ constexpr std::int64_t lanes_of(std::size_t vectors) {
   return static_cast<std::int64_t>(vectors) * vector_lanes;
 }
 
-// 16 vector registers instead of 32.
+// True if there are 16 vector registers instead of 32.
 inline constexpr bool few_registers = HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3;
 
 // Rows of a register tile two vectors wide: its sums take 24 of 32 registers, or 12 of 16.
 inline constexpr std::int64_t group_rows = few_registers ? rows_of_group / 2 : rows_of_group;
 
-// Rows that fit a packed group. Transposition handles four at a time.
+// Slots for rows in a packed group. A multiple of 4, because transposition handles four at a time.
 inline constexpr std::int64_t group_stride = rounded_up(group_rows, 4);
 
 static_assert(keys_of_panel % (2 * vector_lanes) == 0);
@@ -91,7 +91,7 @@ HWY_INLINE RangesOfRows ranges_of(const RowLimits* limits, std::int64_t rows,
 
 HWY_INLINE bool is_empty(const KeyRange& range) { return range.begin >= range.end; }
 
-// The keys that a row sees before, or after, those that all rows share.
+// The keys that a row sees before, or after, the keys that all rows share.
 HWY_INLINE KeyRange before(const KeyRange& range, const KeyRange& shared) {
   return {range.begin, std::min(range.end, shared.begin)};
 }

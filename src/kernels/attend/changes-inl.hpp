@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes a row's scores between the products and the softmax: the softcap, then a bias and mask
-// numbers. Also tells which keys the mask allows. Values of other keys are not read for the row,
-// even if other rows see them. Compiled once for each instruction set.
+// Changes a row's scores between the products and the softmax: applies the softcap, then adds a
+// bias and mask numbers. Also marks the keys that the mask allows. Values of other keys are not
+// read for the row, even if other rows see them.
 
 #if defined(ROTARY_KERNELS_CHANGES_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_CHANGES_INL_HPP
@@ -95,8 +95,8 @@ HWY_INLINE void forget_keys(const ScoreChanges& changes, std::int64_t row) {
     std::fill_n(changes.seen + row * words_of_tile, words_of_tile, std::uint64_t{0});
 }
 
-// Changes the scores of row `index` in whole panels and returns the largest. Scores of masked keys,
-// and those beyond the keys, become -inf.
+// Changes the scores of row `index` in whole panels and returns the largest. Scores of masked keys
+// and scores outside `keys` become -inf.
 HWY_NOINLINE inline float change_row(const ScoreChanges& changes, std::int64_t index,
                                      std::int64_t first_key, KeyRange keys, float* scores) {
   forget_keys(changes, index);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Biases given by a formula of the distance (KERPLE). A decode step needs one for every key.
-// Compiled once for each instruction set.
 
 #if defined(ROTARY_KERNELS_DISTANCE_FORMULAS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_DISTANCE_FORMULAS_INL_HPP
@@ -56,7 +55,7 @@ inline void fill_logarithms(const DistanceFormulaJob& job) {
   });
 }
 
-// Log's error is multiplied by the exponent of the largest power, up to 87 for 2^63 to a power.
+// The error of Log is multiplied by inner * ln(distance), at most 2 * ln(2^63) = 87.
 inline void fill_powers(const DistanceFormulaJob& job) {
   fill_formula(job, [&](auto d, auto distances) HWY_ATTR {
     const auto power = hn::Exp(d, hn::Mul(hn::Set(d, job.inner), hn::Log(d, distances)));

@@ -3,7 +3,7 @@
 // query and distance, not once per key. Their products with a query are a bias from which the sums
 // of scores start. softmax-inl.hpp sums the weights at each distance; these sums multiply the
 // vectors at the end. Both are products of small matrices, in the register tiles of
-// accumulate-inl.hpp. Compiled once for each instruction set.
+// accumulate-inl.hpp.
 
 #if defined(ROTARY_KERNELS_DISTANCES_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_DISTANCES_INL_HPP

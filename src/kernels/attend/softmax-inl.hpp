@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The unfinished softmax of a row: 2^x in float32, scores replaced by weights, and earlier sums
-// rescaled after a larger score. Compiled once for each instruction set.
+// rescaled after a larger score.
 
 #if defined(ROTARY_KERNELS_SOFTMAX_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_SOFTMAX_INL_HPP
@@ -32,7 +32,7 @@ inline constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
 template <class D>
 HWY_INLINE hn::Vec<D> exp2_in_range(D d, hn::Vec<D> x) {
   const hn::RebindToSigned<D> di;
-  // Adding the shifter rounds x to an integer in the lowest bits, including an exponent's bias.
+  // Adding the shifter rounds x to an integer in the lowest bits, and adds the exponent's bias.
   const auto shifter = hn::Set(d, 0x1.8p23F + 127);
   const auto shifted = hn::Add(x, shifter);
   const auto f = hn::Sub(x, hn::Sub(shifted, shifter));
@@ -46,19 +46,19 @@ HWY_INLINE hn::Vec<D> exp2_in_range(D d, hn::Vec<D> x) {
   return hn::Mul(p, hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(di, shifted))));
 }
 
-// As above, for any x <= 0; 0 for x <= -127, absolute error up to 2^-126 from there to -126.
+// As above, for any x <= 0. For x < -126 the absolute error is up to 2^-126. Gives 0 for x <= -127.
 template <class D>
 HWY_INLINE hn::Vec<D> exp2(D d, hn::Vec<D> x) {
   const auto least = hn::Set(d, -127.0F);
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
-  return exp2_in_range(d, hn::Max(least, x));  // unordered: x86 returns the second operand
-#else  // unordered: NEON returns the number, other targets either operand
+  return exp2_in_range(d, hn::Max(least, x));  // for NaN, x86 returns the second operand
+#else  // for NaN, NEON returns the number, other targets either operand
   return exp2_in_range(d, hn::IfThenElse(hn::Lt(x, least), least, x));
 #endif
 }
 
-// Weights below 2^-100 of the largest become 0. Smaller ones give subnormal products with values,
-// each about 150 cycles on Intel processors: with ALiBi that took a third of a call.
+// Weights below 2^-100 of the largest become 0. Their products with values could be subnormal,
+// which costs about 150 cycles each on Intel processors: with ALiBi, a third of a call.
 inline constexpr float least_exponent = -100.0F;
 
 template <class D>
@@ -172,8 +172,8 @@ struct WeighedRow {
 };
 
 // Adds a tile's weights for the keys in `range` to the row's sum and to its places. If all these
-// keys belong to one end place, one addition is enough. The order of summation depends on this row
-// only.
+// keys belong to the first place, or all to the last, one addition is enough. The order of
+// summation depends on this row only.
 HWY_INLINE void add_weights_of(const StateRow& row, const WeighedRow& weighed, KeyRange range,
                                std::int64_t first) {
   *row.sum += weighed.sum;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A bias that is piecewise linear in a precomputed term. Computed in double and rounded once, so a
-// steep piece with an offset of opposite sign loses no accuracy. Compiled once for each instruction
-// set.
+// steep piece with an offset of opposite sign loses no accuracy.
 
 #if defined(ROTARY_KERNELS_STRAIGHT_PIECES_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_STRAIGHT_PIECES_INL_HPP

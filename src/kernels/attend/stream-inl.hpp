@@ -3,7 +3,7 @@
 // the limit. Each tile of keys is scored, four keys at a time; then its scores become weights, and
 // its values are added. So the running maximum changes once per tile. A tile's values are added
 // while the next tile is scored, a few keys of each alternately: two memory streams together are
-// faster than one after the other. Compiled once for each instruction set.
+// faster than one after the other.
 
 #if defined(ROTARY_KERNELS_STREAM_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_STREAM_INL_HPP
@@ -97,7 +97,7 @@ HWY_INLINE void multiply_keys(const T* const* keys, std::int64_t features, const
   }
 }
 
-// Scores four keys for Rows rows, without bias, as many keys at a time as registers hold sums.
+// Scores four keys for Rows rows, without bias; at a time, as many as registers hold sums.
 template <std::size_t Rows, class T>
 HWY_INLINE void score_four(const T* const (&keys)[4], std::int64_t features, const ScoredRows& to) {
   const hn::ScalableTag<float> d;
@@ -364,7 +364,7 @@ HWY_INLINE StreamTile tile_at(const StreamJob& job, std::int64_t first) {
           .scores = job.scratch + buffer * job.rows * score_stride};
 }
 
-// Keys are read in groups, alternating with values: 4 KiB, the prefetch distance (decision 0012).
+// Keys and values are read alternately, in groups of 4 KiB, the prefetch distance (decision 0012).
 template <class T>
 HWY_INLINE std::int64_t keys_by_turns(std::int64_t head_dim) {
   return std::clamp<std::int64_t>(keys_ahead<T>(head_dim) / 4 * 4, 8, keys_of_stream_tile);

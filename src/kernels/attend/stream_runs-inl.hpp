@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys or values as runs of equally spaced heads, read in place or loaded a few at a time, with
-// prefetching. Compiled once for each instruction set.
+// prefetching.
 
 #if defined(ROTARY_KERNELS_STREAM_RUNS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_STREAM_RUNS_INL_HPP
@@ -42,8 +42,8 @@ HWY_INLINE std::int64_t keys_ahead(std::int64_t features) {
                                   keys_fetched_ahead);
 }
 
-// Fetches two lines one page ahead, twice per page. The processor's own prefetching then continues
-// across the page's end, where it would stop.
+// Fetches two lines one page ahead, twice per page. The processor's own prefetching would stop at
+// the page's end; now it continues.
 template <class T>
 HWY_INLINE void fetch_page(const Run<T>& run, std::int64_t i) {
   constexpr std::int64_t page = 4096;
