@@ -12,7 +12,7 @@ namespace rotary {
 
 // bloom/modeling_bloom.py, build_alibi_tensor: slopes times the position of the key.
 [[nodiscard]] std::optional<RelativeBias> bloom_bias(const ModelConfig& config, Sources& sources);
-// mpt/modeling_mpt.py, build_mpt_alibi_tensor; attn_config.alibi_bias_max is of its own code.
+// mpt/modeling_mpt.py, build_mpt_alibi_tensor. Only MPT's own code reads alibi_bias_max.
 [[nodiscard]] std::optional<RelativeBias> mpt_bias(const ModelConfig& config, Sources& sources);
 // falcon/modeling_falcon.py: BLOOM's, divided by sqrt(head_dim) as scores are.
 [[nodiscard]] std::optional<RelativeBias> falcon_bias(const ModelConfig& config, Sources& sources);

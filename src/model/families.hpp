@@ -136,7 +136,7 @@ struct AxesForm {
   std::array<std::int64_t, 4> otherwise = {};
   AxisArrangement arrangement = AxisArrangement::blocks;
   AxisExponents exponents = AxisExponents::shared;
-  std::array<std::int64_t, 4> order = {0, 1, 2, 3};  // Axes::order, as far as there are axes
+  std::array<std::int64_t, 4> order = {0, 1, 2, 3};  // Axes::order; entries past the axes: unused
   double scale = 1;                                  // Axes::scales
   std::int64_t blocks = 1;                           // RotarySpec::blocks
 };
@@ -148,7 +148,7 @@ enum class RopeLabels {
   per_layer_lists,    // Step-3.5: lists rope_theta and partial_rotary_factors, one per layer
 };
 
-// The layers for which a rope dictionary that is not split by layer type holds.
+// The layers that a rope dictionary applies to if it is not split by layer type.
 enum class ScaledLayers { full, all };
 
 // The effect of a single rope_parameters on a class that expects one for each layer type.
@@ -240,7 +240,7 @@ struct ConfigKeys {
   UsualNames usual_size = UsualNames::the_same;  // of the key hidden_size
   std::string_view heads = "num_attention_heads";
   std::string_view layers = "num_hidden_layers";
-  std::string_view more_layers = {};  // number of further layers, which also rotate
+  std::string_view more_layers = {};  // number of other layers, which also rotate
   std::string_view positions = "max_position_embeddings";
   std::string_view head_dim = "head_dim";
 };
@@ -277,8 +277,8 @@ struct Family {
   SinusoidalForm sinusoidal = {};           // of LayerEncoding::sinusoidal
   BiasReader read_bias = nullptr;           // of LayerEncoding::alibi and t5_bias
   std::optional<EncoderForm> encoder = {};  // if different; the row then describes the decoder
-  std::string_view note = {};               // what is unusual
-  std::string_view warning = {};            // what no config of the family can state
+  std::string_view note = {};               // unusual facts
+  std::string_view warning = {};            // facts that no config of the family can state
   // Folder in transformers/models or file of Diffusers; "-": neither; empty: as model_type.
   std::string_view source = {};
 };
@@ -325,7 +325,7 @@ struct Alias {
 [[nodiscard]] std::span<const Family> vision_families();
 [[nodiscard]] std::span<const Family> diffusion_families();
 
-// The reason to refuse a model, which is what a spec lacks for it; empty for other names.
+// The reason to refuse a model: what a spec lacks for it. Empty for other names.
 [[nodiscard]] std::string_view reason_to_refuse(std::string_view model_type);
 
 }  // namespace rotary

@@ -16,7 +16,7 @@
 namespace rotary {
 namespace {
 
-// A config inside another. family: its model_type if it states none or the outer config's.
+// A config inside another. family: its family if it states no model_type, or the outer one's.
 struct Tower {
   std::string_view around;
   std::string_view family;

@@ -17,7 +17,7 @@ struct ResolvedConfig {
   std::vector<Dispute> disputes;
 };
 
-// Only checks the overrides: one whose key the family does not read is an error.
+// Does not apply the overrides. Checks that the family reads their keys.
 [[nodiscard]] Result<ResolvedConfig> resolve_json(const Json& config,
                                                   const ResolveOptions& options);
 

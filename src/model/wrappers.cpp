@@ -218,7 +218,7 @@ bool has_sizes(const Reader& config) {
                              [&](std::string_view key) { return config.find(key) != nullptr; });
 }
 
-// The key of the language model's config within one of an unknown model_type, or "".
+// The key of the language model's config within a config of unknown model_type, or "".
 std::string_view key_within_unknown(const PartConfig& found) {
   const bool is_known = found.model_type.empty() || find_family(found.family) != nullptr ||
                         !reason_to_refuse(found.family).empty() || has_sizes(found.reader);

@@ -42,7 +42,7 @@ std::string_view rule_of(const Scaling& scaling) {
   return found == known.end() ? "other" : *found;
 }
 
-// Forms of a config. In rows without them, they were tried as part of the form without
+// Two more cells of a config. If no row names such a cell, it was tried as part of the form without
 // rope_scaling.
 constexpr std::string_view own_head_dim = "own_head_dim", no_base = "no_base";
 

@@ -82,7 +82,7 @@ void take_usual_betas(RuleTarget& target) {
 }
 
 // Pair i of interleaved M-RoPE has axis i % 3 if i < 3 times the section of that axis. Otherwise it
-// turns by the fourth coordinate, which is 0.
+// rotates by the fourth coordinate, which is 0.
 void stop_tail_pairs(RuleTarget& target) {
   RotarySpec& spec = target.rotary.spec;
   const bool is_interleaved = spec.axes && spec.axes->pairs.size() == 3 &&

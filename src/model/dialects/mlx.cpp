@@ -41,7 +41,7 @@ constexpr std::string_view part_read =
     "qwen3_5_moe_text qwen3_5_text qwen3_next recurrent_gemma solar_open spark2_5 stablelm "
     "step3p5";
 
-// The base that an mlx-lm file uses if the config has no rope_theta. Few read rope_parameters.
+// The base in an mlx-lm file for configs without rope_theta. Few files read rope_parameters.
 struct ThetaOtherwise {
   double theta;
   std::string_view model_types;

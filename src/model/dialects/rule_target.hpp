@@ -25,7 +25,7 @@ struct EngineKeys {
   friend bool operator==(const EngineKeys&, const EngineKeys&) = default;
 };
 
-// Facts about a config that ModelSpec lacks. Absent, too, if there is no config.
+// Facts about a config that ModelSpec lacks. All are absent if there is no config.
 struct StatedKeys {
   std::optional<double> partial_rotary_factor = {};
   std::optional<std::int64_t> hidden_size = {};

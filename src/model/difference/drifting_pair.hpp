@@ -26,8 +26,8 @@ class DriftingPair {
   // The larger of the differences of A cos and of A sin at a position.
   [[nodiscard]] double apart(std::int64_t position) const noexcept;
 
-  // The first position at which the points (A cos, A sin) are farther than `distance` apart. Takes
-  // a multiplication for each turn of the drift, and no cosine.
+  // The first position at which the points (A cos, A sin) are farther than `distance` apart. It is
+  // computed directly, with no cosine and no search.
   [[nodiscard]] std::optional<std::int64_t> first_beyond(double distance,
                                                          PositionSpan span) const noexcept;
 

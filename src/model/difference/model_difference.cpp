@@ -198,7 +198,7 @@ bool is_permuted(const ModelSpec& model) {
   return model.gguf && model.gguf->rows == ProjectionRows::permuted && !model.rotary.empty();
 }
 
-// Checks that make_frequencies() could have made these.
+// Checks that make_frequencies() could have made these frequencies.
 Status check_frequencies(std::string_view side, const Frequencies& frequencies) {
   const double factor = frequencies.attention_factor;
   if (!(factor >= 0x1p-20 && factor <= 0x1p20))

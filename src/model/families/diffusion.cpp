@@ -75,8 +75,8 @@ struct Refusal {
   std::string_view needs;
 };
 
-// Refused classes, and what a spec lacks for each or where its numbers are. inkling2_loop and those
-// below are in Transformers.
+// Refused classes, and what a spec lacks for each or where its numbers are. The classes from
+// inkling2_loop on are in Transformers.
 constexpr std::array refusals = {
     Refusal{"AllegroTransformer3DModel CogVideoXTransformer3DModel CogView4Transformer2DModel "
             "EasyAnimateTransformer3DModel",

@@ -20,7 +20,7 @@ constexpr std::array learned_rows = {
     learned("gpt2 gpt_bigcode imagegpt openai-gpt", gpt_keys),
     learned("gpt_neo", {.heads = "num_heads", .layers = "num_layers"}),
     learned("opt biogpt"),
-    // Encoder and decoder are alike; the layers are the encoder's.
+    // Encoder and decoder have the same encoding; the layers are the encoder's.
     learned("bart bigbird_pegasus blenderbot blenderbot-small led mbart mvp plbart", encoder_keys),
     // position_embedding_type absolute means a learned vector.
     Family{.model_type =

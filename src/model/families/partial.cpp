@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotate_half on a part of the head, for rope_type default, too. Fractions: configuration_*.py.
+// Families that rotate only a part of the head, with rotate_half, for rope_type default as well.
 #include <array>
 
 #include "model/families.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Families whose modeling code comes with the model. Their rows state what vLLM and llama.cpp agree
-// on; values without a default there must be in the config.
+// on. A value without a default in these programs must be in the config.
 #include <array>
 
 #include "model/bias_readers.hpp"
@@ -37,7 +37,7 @@ constexpr std::array remote_code_rows = {
            .layers = {.pattern = {.interval = must_be_listed}},
            .note = "block_configs say which layers have attention",
            .source = remote},
-    // MiniMax-Text-01 and M1: rotary_dim features of a head turn.
+    // MiniMax-Text-01 and M1: rotary_dim features of a head rotate.
     Family{.model_type = "minimax_m1 minimax_text_01",
            .part = {.given_by = PartialRotary::dimension},
            .layers = {.pattern = {.interval = must_be_listed}},

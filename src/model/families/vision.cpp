@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Towers that read images. The coordinates of a patch are (row, column) or (time, row, column), and
-// each axis has its own exponents. If a row does not say otherwise, pairs for rows come before
+// each axis has its own exponents. Unless an entry says otherwise, the pairs for rows come before
 // those for columns, as in recomposition_frequencies of the modeling file. The last entries add
 // learned vectors, for which only sizes matter.
 #include <array>

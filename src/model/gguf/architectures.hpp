@@ -99,7 +99,7 @@ struct GgufArchitecture {
   bool reads_alpha = false;           // rope.scaling.alpha, which enlarges the base
   bool reads_betas = false;           // rope.scaling.yarn_beta_fast and _slow
   bool factors_on_full_only = false;  // rope_freqs applies to full layers only
-  bool half_on_full = false;          // full layers turn half of dimension_count
+  bool half_on_full = false;          // full layers rotate half of dimension_count
   bool is_whole_head = false;         // dimension_count must be the head's width
   std::string_view refusal = {};      // why no spec describes it; empty: not refused
 };

@@ -62,7 +62,7 @@ ExplicitScaling explicit_of(const LayerRope& layer, const std::vector<float>& fa
   return rule;
 }
 
-// Number of pairs that turn, if the factors only stop the others.
+// The number of pairs that rotate, if the factors do nothing but stop the others.
 std::optional<std::int64_t> turning_pairs(const std::vector<float>& factors) {
   const auto still =
       std::find_if(factors.begin(), factors.end(), [](float factor) { return factor != 1; });

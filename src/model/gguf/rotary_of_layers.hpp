@@ -48,7 +48,7 @@ struct LayerRope {
 // Reads one kind of layers. Errors and warnings go to file.keys.findings().
 [[nodiscard]] LayerRope read_layer_rope(const GgufModelFile& file, LayerKind kind);
 
-// The rotary embedding of one kind of layers. sources: the origins of values that both kinds share.
+// The rotary embedding of one kind of layers. Errors and warnings go to file.keys.findings().
 [[nodiscard]] std::optional<ModelRotary> rotary_of(const GgufModelFile& file,
                                                    const LayerRope& layer, LayerKind kind);
 

@@ -24,7 +24,7 @@ struct Describe<GgufType> {
       NamedEnumerator{GgufType::float64, "float64"}};
 };
 
-// Limits, with which every count is compared before anything is allocated or repeated. Published
+// Limits that every count is checked against before anything is allocated or repeated. Published
 // files have at most a hundredth of each.
 inline constexpr std::uint64_t most_gguf_keys = std::uint64_t{1} << 16;
 inline constexpr std::uint64_t most_gguf_tensors = std::uint64_t{1} << 20;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A JSON value, which allocates nothing in a destructor, a move or a comparison. The tree of
-// nlohmann/json, which reads and writes the text, does so in its destructor and ends the process if
-// memory has run out.
+// A JSON value that allocates nothing in a destructor, a move or a comparison. nlohmann/json reads
+// and writes the text; its tree allocates in its destructor, which ends the process if memory has
+// run out.
 #pragma once
 
 #include <cmath>

@@ -19,7 +19,7 @@ struct NonFiniteNumbers {
   std::vector<NonFinite> numbers;
 };
 
-// Replaces such values by others of equal length, so that a JSON parser accepts the text and
+// Replaces such values by text of equal length, so that a JSON parser accepts the text and
 // reports the right positions. The returned text is empty if there are none.
 [[nodiscard]] NonFiniteNumbers take_non_finite(std::string_view text);
 

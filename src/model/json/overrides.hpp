@@ -19,9 +19,9 @@ namespace rotary {
 // for an empty key or part of one, or if a value on the way is not an object.
 [[nodiscard]] Status apply_overrides(Json& config, std::span<const ConfigOverride> overrides);
 
-// Checks that readers looked for every key that an override sets, for a key inside it or, in a rope
-// dictionary, for the dictionary, whose unknown keys are refused. Keys set to null need no reader.
-// Otherwise a warning or an error, invalid_argument, with the key that was probably meant.
+// Checks that readers looked for every key that an override sets. A key inside that key is enough,
+// as is the rope dictionary around it, whose unknown keys are refused. Keys set to null are not
+// checked. An unread key is a warning or invalid_argument, with the key that was probably meant.
 [[nodiscard]] Status check_overrides(std::span<const ConfigOverride> overrides,
                                      const std::set<std::string>& asked,
                                      std::vector<std::string>& warnings);

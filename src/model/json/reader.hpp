@@ -50,7 +50,7 @@ struct Findings {
   void warn(const Parts&... parts) {
     warnings.push_back(message(parts...));
   }
-  // Adds a warning that an engine differs, with which comparisons then never are Agreement::same.
+  // Adds a warning that an engine differs. Comparisons with it are then never Agreement::same.
   template <class... Parts>
   void dispute(const DisputedBy& by, const Parts&... parts) {
     warn(parts...);

@@ -178,7 +178,8 @@ void fill_base(Reader& config, std::string_view key, double otherwise, LayerType
   if (!base) rope.assumed.emplace_back("rope_theta");
 }
 
-// The keys that rope_scaling adds to a dictionary with a rope_type, which `type` does not replace.
+// The keys that rope_scaling adds to a dictionary with a rope_type: all keys, or rope_theta alone
+// if it has `type` and no rope_type.
 Json added_by(Reader& scaling) {
   Json added = scaling.json();
   const Json* const type = scaling.find("type");

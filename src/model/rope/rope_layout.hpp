@@ -27,7 +27,7 @@ struct LayerTypeRope {
   std::vector<std::string_view> assumed = {};  // keys whose value is the class's
   std::string_view base_key = "rope_theta";    // the key that states the base
 
-  // The source of a key's value, or of a key that the dictionary lacks.
+  // The source of a key's value: the class, if the dictionary lacks the key.
   [[nodiscard]] Origin origin_of(std::string_view key) const {
     const bool is_assumed = dictionary.find(key) == nullptr ||
                             std::find(assumed.begin(), assumed.end(), key) != assumed.end();

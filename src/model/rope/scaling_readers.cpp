@@ -90,7 +90,7 @@ Scaling read_proportional(RopeReader& reader) {
   return rule;
 }
 
-// Reads the parameters of a spec. Those that are 0 or empty in a default rule must be given.
+// Reads the parameters of a spec. A parameter whose default is 0 or empty must be given.
 struct ParameterReader {
   RopeReader& reader;
 

@@ -17,8 +17,8 @@ namespace rotary {
 
 enum class Document { config, spec };
 
-// Values outside the dictionary that rules need. original_max_position_embeddings overrides that
-// inside the dictionary; partial_rotary_factor does not.
+// Values outside the dictionary that rules need. original_max_position_embeddings overrides the
+// value inside the dictionary; partial_rotary_factor does not.
 struct RopeContext {
   std::optional<std::int64_t> max_position_embeddings = {};
   std::optional<std::int64_t> original_max_position_embeddings = {};
