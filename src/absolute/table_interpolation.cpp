@@ -33,13 +33,13 @@ struct TableRowCounts {
   std::int64_t to = 0;
 };
 
-// Keeps the areas of grids, and (2i + 1) from in coordinate_of(), within int64.
+// Keeps the areas of grids, and the product (2i + 1) * from in coordinate_of(), within int64.
 constexpr std::int64_t most_rows = std::int64_t{1} << 30;
-// Keeps (2i + 1) from exact in double.
+// Keeps the product (2i + 1) * from exact in double.
 constexpr std::int64_t most_rows_with_offset = std::int64_t{1} << 26;
 
 // The coordinate in the source table of row i of the written table:
-// x = (i + 1/2) from/to - 1/2 = ((2i + 1) from - to) / (2 to). Only the division for `rest` rounds.
+// x = (i + 1/2) from/to - 1/2 = ((2i + 1) * from - to) / (2 to). Only the division for rest rounds.
 struct Coordinate {
   std::int64_t floor = 0;
   double rest = 0;  // in [0, 1)
