@@ -203,7 +203,7 @@ void read_rotary_dim(Reader& config, ModelConfig& result) {
   result.rotary_dim = config.integer(key);
 }
 
-// Reads the base outside the dictionary, unless it is that of one layer type.
+// Reads the base outside the dictionary. If a family has several, read_rope_layout() reads them.
 void read_base(Reader& config, ModelConfig& result) {
   const Family& family = result.family;
   const BaseForm& base = family.base;

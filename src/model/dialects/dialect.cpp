@@ -126,8 +126,8 @@ void note(const DialectRule& rule, DialectReading& reading) {
     reading.acted.push_back(&rule);
 }
 
-// Applies the rule to each embedding of the model, or once if it has none, because a rule may
-// change other things of the model.
+// Applies the rule to each embedding of the model. Applies it once to a model without one, because
+// a rule may change other members of the model.
 void apply(const DialectRule& rule, const StatedKeys& stated, const EngineVersion& version,
            DialectReading& reading) {
   ModelRotary nothing{.layer_type = {},

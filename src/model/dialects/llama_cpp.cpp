@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of llama.cpp at 0c1e5709 (2026-10-01, vendored by llama_cpp_python 0.3.36), with the
-// GGUF file of its own converter.
+// The rules of llama.cpp at 0c1e5709 (2026-10-01, vendored by llama_cpp_python 0.3.36), for a GGUF
+// file that llama.cpp's converter wrote.
 #include <array>
 #include <cstddef>
 #include <string_view>

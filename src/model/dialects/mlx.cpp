@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules of mlx-lm 0.32.2: mlx_lm/models/rope_utils.py, which most models share, and the models'
-// own files. `./dev golden --dialects mlx` runs them all.
+// own files. `./dev golden --dialects mlx` runs rope_utils.py; --evidence runs the models' files.
 #include <algorithm>
 #include <array>
 #include <optional>

@@ -27,7 +27,7 @@ void compute_yarn_factor_of_vllm(RuleTarget& target) {
   if (target.rotary.nope_head_dim == 0) dialects::compute_yarn_attention_factor(target);
 }
 
-// vLLM's DeepseekScalingRotaryEmbedding.
+// Scales as vLLM's DeepseekScalingRotaryEmbedding does.
 void scale_as_deepseek(RuleTarget& target) {
   if (target.rotary.nope_head_dim == 0 || dialects::is_of(target, "minicpm3")) return;
   dialects::compute_yarn_factor_of_mscales(target);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Families with Llama's attention: rotate_half. Scaled rules rotate partial_rotary_factor of the
-// head, rope_type default all of it. The base is default_theta of the configuration class.
+// Families with Llama's attention: rotate_half. Scaled rules rotate the share partial_rotary_factor
+// of a head, rope_type default the entire head. The base is the configuration's default_theta.
 #include <array>
 
 #include "model/families.hpp"
@@ -51,7 +51,7 @@ constexpr std::string_view ministral3_rope =
 
 constexpr std::array llama_like_rows = {
     llama_like("llama", 10000),
-    // Configuration classes of models that Transformers runs with Llama's own.
+    // Transformers has configuration classes for these, and runs them with Llama's model class.
     llama_like("internlm3 iquestcoder", 10000, 128),
     llama_like("mistral ministral", 10000),
     llama_like("mixtral", 1e6),

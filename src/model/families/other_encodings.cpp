@@ -18,7 +18,7 @@ constexpr ConfigKeys kosmos_keys = {
 
 constexpr SinusoidalForm fairseq = {.of = whisper_sinusoidal, .counts_from = CountsFrom::padding};
 
-// xglm/modeling_xglm.py: an offset of 2, whatever the id of padding, which has no row of its own.
+// xglm/modeling_xglm.py: the offset is always 2, and the row of the padding token is not special.
 SinusoidalSpec xglm_sinusoidal(std::int64_t dim) {
   SinusoidalSpec spec = whisper_sinusoidal(dim);
   spec.position_offset = 2;

@@ -19,7 +19,7 @@ constexpr Family part_of_sound(std::string_view model_type, double fraction) {
           .part = {.given_by = PartialRotary::fraction, .fraction = fraction}};
 }
 
-// rope: the class's default rope_parameters, which alone have the fraction.
+// rope: the class's default rope_parameters. Only they state the fraction.
 constexpr Family with_fraction(std::string_view model_type, std::string_view rope) {
   Family family = part_of_sound(model_type, 1);
   family.rope.otherwise = rope;

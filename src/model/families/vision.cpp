@@ -101,8 +101,8 @@ constexpr Family kimi(std::string_view model_type, const ConfigKeys& keys) {
   return family;
 }
 
-// Rope2DPosEmb of the authors' files and of vLLM's moonvit.py: neighbours, columns and rows in
-// turn.
+// Rope2DPosEmb of the authors' files and of vLLM's moonvit.py. Pairs are neighbours, and belong
+// alternately to the column and to the row.
 constexpr Family moonvit(std::string_view model_type, const ConfigKeys& keys = {}) {
   return from("-", interleaved_tower(kimi(model_type, keys)));
 }

@@ -20,7 +20,7 @@ struct NumberFlag {
   std::optional<double> LlamaCppFlags::*value;
   double unset;  // at most this number: the file's value stays
 };
-// For flags that llama.cpp ignores only if they are negative.
+// NumberFlag::unset of flags that llama.cpp ignores only if they are negative.
 constexpr double below_zero = -0x1p-149;
 constexpr std::array number_flags = {
     NumberFlag{"--rope-scale", "factor", &LlamaCppFlags::factor, 0},

@@ -69,7 +69,7 @@ class GgufKeys {
   Findings& findings_;
 };
 
-// A key of no architecture: general.architecture, split.no.
+// A key without an architecture's prefix: general.architecture, split.no.
 [[nodiscard]] const GgufKey* find_gguf_key(const GgufMetadata& metadata, std::string_view name);
 
 }  // namespace rotary

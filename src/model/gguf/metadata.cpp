@@ -56,7 +56,7 @@ void read_version(FileWindow& file, GgufMetadata& metadata) {
   file.not_supported("version must be 2 or 3, got ", version);
 }
 
-// Reads the number of things of at least bytes_each bytes.
+// Reads the number of entries that follow, each of at least bytes_each bytes.
 std::uint64_t read_count(FileWindow& file, std::string_view of, std::uint64_t most,
                          std::uint64_t bytes_each) {
   const auto count = file.number<std::uint64_t>();

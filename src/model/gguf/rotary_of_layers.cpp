@@ -146,8 +146,8 @@ Scaling scaling_of(const GgufModelFile& file, const LayerRope& layer) {
   return scaling_without_factors(layer);
 }
 
-// The pairs of each axis in ggml's operation (ggml_mrope_cache_init in ops.cpp). standing: those of
-// M-RoPE's fourth coordinate, which is 0 for text and images.
+// The pairs of each axis in ggml's operation (ggml_mrope_cache_init in ops.cpp). standing: the
+// pairs of M-RoPE's fourth coordinate, which is 0 for text and images.
 struct DealtPairs {
   std::vector<std::int64_t> of_axis = {0, 0, 0, 0};
   std::vector<std::int64_t> standing = {};

@@ -158,7 +158,7 @@ void warn_about_lists(const StatedStretch& stated, Findings& findings) {
 void warn_about_missing(const GgufModelFile& file, const StatedStretch& stated) {
   Findings& findings = file.keys.findings();
   const auto& [original, context, factor, attention, type, has_lists] = stated;
-  // Files of a vocabulary alone have no tensors. The lists of longrope are checked elsewhere.
+  // Files with only a vocabulary have no tensors. The lists of longrope are checked elsewhere.
   if (stated.is("longrope") || (file.metadata.tensors == 0 && !stated.is("yarn"))) return;
   constexpr std::string_view lists =
       "tensors rope_factors_long.weight and rope_factors_short.weight";

@@ -18,7 +18,7 @@ namespace rotary {
 inline constexpr std::string_view cross_attention = "cross_attention";
 
 // One entry for each layer, from the config's list under any of its names, else from the family's
-// pattern; empty without both. layers: their number in the config. Notes the source.
+// pattern. Empty if there is neither. layers: the config's number of layers. Notes the source.
 [[nodiscard]] std::vector<std::string> read_layer_types(Reader& config, const Family& family,
                                                         std::optional<std::int64_t> layers,
                                                         Sources& sources);

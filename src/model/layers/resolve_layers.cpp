@@ -55,7 +55,7 @@ Rotates where(const ModelConfig& config, Holds holds) {
   return rotates;
 }
 
-// Without the key mllama's class has layer 3 and every fifth layer after it.
+// If the key is absent, mllama's cross-attention layers are layer 3 and every fifth layer after it.
 Rotates by_cross_attention(const ModelConfig& config) {
   const auto list = config.reader.numbers("cross_attention_layers");
   return where(config, [&](std::size_t i) {

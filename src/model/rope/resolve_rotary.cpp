@@ -188,7 +188,7 @@ struct ParameterSources {
     }
     const std::string_view key = name == "ramp" ? "truncate" : name;
     const Json* const found = rope.dictionary.find(key);
-    // Only these keys may be outside the dictionary; overrides of others there are refused.
+    // Only these keys may be outside the dictionary. Overrides that put other keys there fail.
     const bool may_be_beside = key == original || (key == "partial_rotary_factor" && !found);
     const bool is_beside =
         may_be_beside && !config.layout.is_nested && config.reader.find(key) != nullptr;
@@ -210,7 +210,7 @@ struct ParameterSources {
   const Scaling& scaling;
 };
 
-// Whether use_dynamic_ntk of Qwen 1 is on, a key outside the dictionary.
+// Whether Qwen 1's key use_dynamic_ntk, which is outside the dictionary, is on.
 bool doubles(const ModelConfig& config) {
   return config.family.rope.dialect == RopeDialect::qwen &&
          config.reader.boolean("use_dynamic_ntk").value_or(false);

@@ -59,8 +59,8 @@ void check_axial(const LayerTypeRope& rope, Reader& reader) {
   }
 }
 
-// Ming's video_rope: sections for time, height and width, where height and width take turns for the
-// fastest pairs. Puts the sections in the order of AxesForm::order.
+// Ming's video_rope: sections for time, height and width. The fastest pairs alternate between
+// height and width. Puts the sections in the order of AxesForm::order.
 void take_video_rope(LayerTypeRope& rope, Reader& reader) {
   const auto is_video = [&](std::string_view key) {
     const Json* const found = rope.dictionary.find(key);
@@ -106,8 +106,8 @@ Counts without_zeros(const AxesForm& form) {
   return counts;
 }
 
-// Fits the sections of a class whose axes take turns to heads with another number of pairs. As in
-// the class's slices, no axis but the first gets more than every n-th pair.
+// Fits the sections of a class whose pairs alternate between axes to heads with another number of
+// pairs. As in the class's slices, no axis but the first gets more than every n-th pair.
 Counts dealt_in_turn(Counts counts, std::int64_t pairs) {
   const auto axes = static_cast<std::int64_t>(counts.size());
   counts.front() = pairs;

@@ -31,7 +31,7 @@ bool reads_types(const Family& family) {
          family.layers.rotating == RotaryLayers::with_parameters;
 }
 
-// Whether a labelled dictionary may be for no layer: if the class's code names the layer types.
+// Whether a labelled dictionary may apply to no layer, because the class's code fixes the labels.
 bool may_be_unused(const Family& family, std::string_view label) {
   constexpr std::string_view labels =
       "full_attention sliding_attention indexed_attention hybrid hybrid_sliding";
@@ -164,7 +164,7 @@ RopeLayout nested(const Dictionary& dictionary, const Family& family,
   return layout;
 }
 
-// Gives a dictionary without a base the one outside the dictionaries.
+// Gives a dictionary without a base the base outside the dictionaries.
 void fill_base(Reader& config, std::string_view key, double otherwise, LayerTypeRope& rope) {
   const auto base = key.empty() ? std::nullopt : config.number(key);
   const bool is_new =

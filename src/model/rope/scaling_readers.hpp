@@ -66,7 +66,7 @@ struct RopeParameters {
 // above, but malformed_input for an unknown key.
 [[nodiscard]] Scaling read_spec_scaling(const Reader& dictionary);
 
-// Readers that are in files of their own.
+// Readers in other source files.
 [[nodiscard]] Scaling read_longrope(RopeReader& reader);
 [[nodiscard]] Scaling read_phi3_yarn(RopeReader& reader);  // "yarn" in RopeDialect::phi3
 [[nodiscard]] Scaling read_yarn(RopeReader& reader);
