@@ -122,22 +122,23 @@ constexpr Seen llama_run{Engine::llama_cpp, Evidence::run};
 
 constexpr std::array llama_cpp = {
     rule(llama_read, "engine_keys_unread",
-         "attn_factor and extrapolation_factor of YaRN, which the converter writes, are read by "
-         "grok alone; alpha of dynamic NTK by HunYuan alone.",
+         "Only grok reads YaRN's attn_factor and extrapolation_factor, which the converter "
+         "writes; only HunYuan reads alpha of dynamic NTK.",
          "conversion/base.py; src/models/grok.cpp", dialects::ignore_engine_keys),
     rule(llama_read, "default_scaling_unknown",
-         "Where the config has no rope dictionary, nothing is scaled: the one of the model's "
+         "If the config has no rope dictionary, nothing is scaled: the default dictionary of the "
          "configuration class is not known.",
          "conversion/base.py, TextModel.__init__", dialects::drop_default_scaling),
     rule(llama_read, "scaling_unwritten",
-         "The converter's classes of some families write no scaling, or not that rule: llama3 is "
-         "written for Llama's relatives, LongRoPE for Phi and MiniCPM.",
+         "The converter's classes of some families write no scaling, or only some rules: llama3 is "
+         "written only for relatives of Llama, LongRoPE only for Phi and MiniCPM.",
          "conversion/*.py, set_gguf_parameters and generate_extra_tensors", drop_unwritten_scaling),
     rule(llama_read, "rope_theta_of_parameters",
-         "The base is that of rope_parameters where the config has rope_scaling, too.",
+         "If the config has rope_scaling and rope_parameters, the base is that of "
+         "rope_parameters.",
          "conversion/base.py, TextModel.__init__", take_theta_of_parameters),
     rule(llama_read, "sliding_base_of_full_layers",
-         "Layers with windows have the base of the others.",
+         "Sliding layers have the same base as full layers.",
          "src/models/olmo2.cpp, mellum.cpp: rope_freq_base_train_swa", take_base_of_full_layers),
     rule(llama_read, "rope_theta_unwritten",
          "The base is 10000: the converter's classes of these families do not write rope_theta.",
@@ -147,7 +148,7 @@ constexpr std::array llama_cpp = {
          "ggml/src/ggml.c, ggml_rope_yarn_corr_dims", dialects::round_yarn_ramp),
     rule(llama_run, "yarn_factor_computed",
          "YaRN's factor on cos and sin is 0.1 ln(factor) + 1, or 1 in latent attention with "
-         "mscale_all_dim: the file's yarn_attn_factor is read by grok alone.",
+         "mscale_all_dim: only grok reads the file's yarn_attn_factor.",
          "src/llama-context.cpp, yarn_attn_factor; conversion/base.py", compute_yarn_factor),
     rule(llama_read, "yarn_usual_betas",
          "YaRN's beta_fast and beta_slow are 32 and 1: the converter writes them, and only grok "
@@ -155,27 +156,27 @@ constexpr std::array llama_cpp = {
          "src/models/*.cpp, LLM_KV_ROPE_SCALING_YARN_BETA_FAST; conversion/base.py",
          take_usual_betas),
     rule(llama_read, "dynamic_dropped",
-         "Dynamic NTK scaling is dropped by the converter, without a word.",
+         "The converter drops dynamic NTK scaling without a warning.",
          "conversion/base.py, rope_type dynamic", dialects::drop_dynamic),
     rule(llama_read, "longrope_once",
-         "LongRoPE's list is chosen once, by the context that is allocated: the long one for short "
-         "prompts, too.",
+         "LongRoPE's list is chosen once, by the allocated context: a long context takes the long "
+         "list for short prompts, too.",
          "src/llama-model.cpp, get_rope_factors", dialects::choose_longrope_list_once),
     rule(llama_read, "longrope_factor_computed",
-         "LongRoPE's factor on cos and sin is that of max_position_embeddings / "
+         "LongRoPE's factor on cos and sin follows from max_position_embeddings / "
          "original_max_position_embeddings: factor and attention_factor are not read.",
          "conversion/phi.py, Phi3MiniModel.generate_extra_tensors",
          dialects::compute_longrope_attention_factor),
     rule(llama_run, "interleaved_axes_tail",
-         "Pairs behind three times the section of their axis take a fourth coordinate, which is 0, "
-         "and stand still; in Transformers they take the first.",
+         "Pairs from three times the section of their axis on take a fourth coordinate, which is "
+         "0, so they do not rotate. In Transformers they take the first coordinate.",
          "ggml/src/ggml-cpu/ops.cpp, ggml_mrope_cache_init", stop_tail_pairs),
     rule(llama_read, "whole_head_turns",
-         "The whole head turns: the converter's classes of these families do not read "
+         "The entire head rotates: the converter's classes of these families do not read "
          "partial_rotary_factor.",
          "conversion/llama.py, qwen.py and others, add_rope_dimension_count", turn_whole_head),
     rule(llama_read, "rotary_dim_read",
-         "As many features turn as rotary_dim says; Transformers turns whole heads.",
+         "Only rotary_dim features of a head rotate; Transformers rotates entire heads.",
          "conversion/minimax.py, rope_dimension_count", dialects::read_rotary_dim),
     rule(llama_read, "t5_distance",
          "T5's farthest bucket begins at 128 tokens, whatever the config says.",

@@ -186,50 +186,50 @@ constexpr std::array mlx = {
          "attn_factor and extrapolation_factor of YaRN, and alpha of dynamic NTK, are not read.",
          "mlx_lm/models/rope_utils.py, initialize_rope", dialects::ignore_engine_keys),
     rule(mlx_run, "rope_theta_required",
-         "Files of some families must have rope_theta, most beside rope_parameters, which they "
-         "do not read.",
+         "Files of some families require rope_theta. Most require it beside rope_parameters, "
+         "which they do not read.",
          "mlx_lm/models, ModelArgs of exaone4, olmo3, qwen3_moe and others", refuse_absent_theta),
     rule(mlx_run, "rope_scaling_required",
-         "Files of EXAONE 4 and GLM-4.5 must have the key rope_scaling, which may be null.",
+         "Files of EXAONE 4 and GLM-4.5 require the key rope_scaling, which may be null.",
          "mlx_lm/models/exaone4.py and glm4_moe.py, ModelArgs", refuse_absent_scaling),
     rule(mlx_run, "head_dim_divided",
-         "Files of some families fail where head_dim is not hidden_size / num_attention_heads.",
+         "Files of some families fail if head_dim is not hidden_size / num_attention_heads.",
          "mlx_lm/models/bitnet.py, cohere2.py and exaone.py", refuse_other_head_dim),
     rule(mlx_run, "rope_parameters_unread",
-         "Files of most families do not read rope_parameters: without rope_theta beside it the "
-         "base is their own, and nothing is scaled; some read its rope_theta alone.",
+         "Files of most families do not read rope_parameters: without rope_theta beside it, the "
+         "base is the file's default, and nothing is scaled. Some read only its rope_theta.",
          "mlx_lm/models, ModelArgs of each family", forget_parameters),
     rule(mlx_run, "head_dim_unread",
          "Files of some families divide hidden_size by num_attention_heads, and do not read "
          "head_dim.",
          "mlx_lm/models/mixtral.py, phi3.py, granite.py and others", divide_heads),
     rule(mlx_run, "rope_theta_beside",
-         "rope_theta beside the dictionary wins over one within, but where a family reads "
-         "rope_parameters; OLMo 3's wins in each layer.",
+         "rope_theta beside the dictionary overrides the one inside it, unless the family reads "
+         "rope_parameters. In OLMo 3 it overrides that of every layer.",
          "mlx_lm/models, ModelArgs of each family", choose_theta),
     rule(mlx_run, "rope_theta_unread", "RecurrentGemma's base is 10000: rope_theta is not read.",
          "mlx_lm/models/recurrent_gemma.py", forget_theta_of_mlx),
     rule(mlx_run, "default_scaling_unknown",
-         "Where the config has no rope dictionary, nothing is scaled: the one of the model's "
+         "If the config has no rope dictionary, nothing is scaled: the default dictionary of the "
          "configuration class is not known.",
          "mlx_lm/models/apertus.py, gpt_oss.py", dialects::drop_default_scaling),
     rule(mlx_run, "scaling_unread",
-         "Files of some families make nn.RoPE of the base alone: rope_scaling is not read, or one "
-         "rule of it alone.",
+         "Files of some families make nn.RoPE from the base only: they read no rope_scaling, or "
+         "only one rule of it.",
          "mlx_lm/models/qwen3_moe.py, lfm2.py, cohere.py and others", drop_unread_scaling),
     rule(mlx_run, "whole_head_turns",
-         "The whole head turns: files of most families do not read partial_rotary_factor.",
+         "The entire head rotates: files of most families do not read partial_rotary_factor.",
          "mlx_lm/models/glm.py, llama.py and others", turn_whole_head_of_mlx_of_mlx),
     rule(mlx_run, "yarn_whole_pairs",
          "YaRN's ramp always ends at whole pairs: truncate is not read.",
          "mlx_lm/models/rope_utils.py, YarnRoPE", dialects::round_yarn_ramp),
     rule(mlx_run, "yarn_factor_computed",
-         "YaRN's factor on cos and sin follows from mscale, 1 where it is not given, and "
-         "mscale_all_dim, 0 where it is not: attention_factor is not read.",
+         "YaRN's factor on cos and sin follows from mscale (default 1) and mscale_all_dim "
+         "(default 0): attention_factor is not read.",
          "mlx_lm/models/rope_utils.py, YarnRoPE", dialects::compute_yarn_factor_of_mscales),
     rule(mlx_run, "longrope_original_required",
-         "LongRoPE must have original_max_position_embeddings within the dictionary. MiniCPM3's "
-         "file takes 4096 if it is absent, Phi's file reads it outside the dictionary.",
+         "LongRoPE requires original_max_position_embeddings inside the dictionary. MiniCPM3's "
+         "file takes 4096 if it is absent; Phi's file reads it outside the dictionary.",
          "mlx_lm/models/rope_utils.py, initialize_rope; minicpm3.py",
          want_longrope_original_within),
     rule(mlx_run, "longrope_long_list",

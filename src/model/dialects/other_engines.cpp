@@ -44,13 +44,13 @@ void drop_scaling_of_dbrx(RuleTarget& target) {
 
 constexpr std::array vllm = {
     rule(vllm_run, "yarn_of_latent_attention",
-         "Latent attention has a class of its own for YaRN: its ramp ends at whole pairs, and its "
-         "factor follows from mscale and mscale_all_dim alone.",
+         "Latent attention has its own class for YaRN: the ramp ends at whole pairs, and the "
+         "factor follows only from mscale and mscale_all_dim.",
          "vllm/model_executor/layers/rotary_embedding/deepseek_scaling_rope.py", scale_as_deepseek),
     rule(vllm_run, "yarn_factor_of_gpt_oss",
          "GPT-OSS passes on neither attention_factor nor mscale.",
          "vllm/model_executor/models/gpt_oss.py", compute_yarn_factor_of_gpt_oss),
-    rule(vllm_run, "scaling_of_dbrx_unread", "DBRX passes on rope_theta alone: nothing is scaled.",
+    rule(vllm_run, "scaling_of_dbrx_unread", "DBRX passes on only rope_theta: nothing is scaled.",
          "vllm/model_executor/models/dbrx.py", drop_scaling_of_dbrx),
     rule(vllm_until_29, "yarn_factor_computed",
          "YaRN's factor on cos and sin is 0.1 ln(factor) + 1: attention_factor and mscale are not "
@@ -65,7 +65,8 @@ constexpr std::array vllm = {
          "YaRN's extrapolation_factor multiplies the weight of frequencies that are not divided.",
          "vllm/model_executor/layers/rotary_embedding/yarn_scaling_rope.py",
          dialects::mix_by_extrapolation_factor),
-    rule(vllm_read, "alpha_read", "Dynamic NTK with alpha has one base, enlarged by it.",
+    rule(vllm_read, "alpha_read",
+         "Dynamic NTK with alpha has one base for all lengths, enlarged by alpha.",
          "vllm/model_executor/layers/rotary_embedding/dynamic_ntk_alpha_rope.py",
          dialects::read_alpha),
     rule(vllm_from_30, "yarn_keys_unread",
@@ -73,23 +74,25 @@ constexpr std::array vllm = {
          "passed on.",
          "vllm/model_executor/layers/rotary_embedding/__init__.py", dialects::ignore_engine_keys),
     rule(vllm_read, "dynamic_without_effect",
-         "Dynamic NTK's base is computed once for the trained length, where it is the plain one.",
+         "Dynamic NTK's base is computed once, for the trained length, so it is the unscaled "
+         "base.",
          "vllm/model_executor/layers/rotary_embedding/dynamic_ntk_scaling_rope.py",
          dialects::drop_dynamic),
     rule(vllm_read, "longrope_once",
-         "LongRoPE's list is chosen once, by max_model_len: the long one for short prompts, too.",
+         "LongRoPE's list is chosen once, by max_model_len: a long one takes the long list for "
+         "short prompts, too.",
          "vllm/model_executor/layers/rotary_embedding/phi3_long_rope_scaled_rope.py",
          dialects::choose_longrope_list_once),
     rule(vllm_read, "longrope_factor_computed",
-         "LongRoPE's factor on cos and sin is that of max_position_embeddings / "
+         "LongRoPE's factor on cos and sin follows from max_position_embeddings / "
          "original_max_position_embeddings: factor and attention_factor are not read.",
          "vllm/model_executor/layers/rotary_embedding/phi3_long_rope_scaled_rope.py",
          dialects::compute_longrope_attention_factor),
     rule(vllm_read, "rotary_dim_read",
-         "As many features turn as rotary_dim says; Transformers turns whole heads.",
+         "Only rotary_dim features of a head rotate; Transformers rotates entire heads.",
          "vllm/model_executor/models/minimax_m2.py", dialects::read_rotary_dim),
     rule(vllm_read, "partial_rotary_factor_read",
-         "get_rope reads partial_rotary_factor, also for models that turn whole heads.",
+         "get_rope reads partial_rotary_factor, also for models that rotate entire heads.",
          "vllm/model_executor/layers/rotary_embedding/__init__.py",
          dialects::read_partial_rotary_factor),
 };
@@ -112,13 +115,13 @@ void fix_dynamic_base(RuleTarget& target) {
 
 constexpr std::array sglang = {
     rule(sglang_read, "yarn_of_latent_attention",
-         "Latent attention has a class of its own for YaRN: its ramp ends at whole pairs, and its "
-         "factor follows from mscale and mscale_all_dim alone.",
+         "Latent attention has its own class for YaRN: the ramp ends at whole pairs, and the "
+         "factor follows only from mscale and mscale_all_dim.",
          "sglang/srt/layers/rotary_embedding/rope_variant.py, DeepseekScalingRotaryEmbedding",
          scale_as_deepseek),
     rule(sglang_run, "attention_factor_unread",
-         "YaRN's factor on cos and sin is that of mscale and mscale_all_dim, or 0.1 ln(factor) + "
-         "1: attention_factor is not read.",
+         "YaRN's factor on cos and sin follows from mscale and mscale_all_dim, or is 0.1 "
+         "ln(factor) + 1: attention_factor is not read.",
          "sglang/srt/layers/rotary_embedding/factory.py and yarn.py", drop_yarn_attention_factor),
     rule(sglang_read, "attn_factor_read",
          "YaRN's attn_factor multiplies the computed factor on cos and sin.",
@@ -126,7 +129,8 @@ constexpr std::array sglang = {
     rule(sglang_read, "extrapolation_factor_read",
          "YaRN's extrapolation_factor multiplies the weight of frequencies that are not divided.",
          "sglang/srt/layers/rotary_embedding/yarn.py", dialects::mix_by_extrapolation_factor),
-    rule(sglang_read, "alpha_read", "Dynamic NTK with alpha has one base, enlarged by it.",
+    rule(sglang_read, "alpha_read",
+         "Dynamic NTK with alpha has one base for all lengths, enlarged by alpha.",
          "sglang/srt/layers/rotary_embedding/factory.py", dialects::read_alpha),
     rule(sglang_run, "dynamic_base_fixed",
          "Dynamic NTK's base is computed once, for factor times the trained length, and holds at "
@@ -134,7 +138,7 @@ constexpr std::array sglang = {
          "sglang/srt/layers/rotary_embedding/rope_variant.py, DynamicNTKScalingRotaryEmbedding",
          fix_dynamic_base),
     rule(sglang_run, "longrope_factor_computed",
-         "LongRoPE's factor on cos and sin is that of max_position_embeddings / "
+         "LongRoPE's factor on cos and sin follows from max_position_embeddings / "
          "original_max_position_embeddings: factor and attention_factor are not read.",
          "sglang/srt/layers/rotary_embedding/rope_variant.py, Phi3LongRoPEScaledRotaryEmbedding",
          dialects::compute_longrope_attention_factor),
@@ -185,27 +189,27 @@ constexpr std::array onnxruntime = {
          "attn_factor and extrapolation_factor of YaRN, and alpha of dynamic NTK, are not read.",
          "onnxruntime_genai/models/builders/base.py, make_rope_init", dialects::ignore_engine_keys),
     rule(builder_run, "scaling_unread",
-         "Models of the builder's LlamaModel scale by llama3 alone, HunYuan by alpha alone; no "
+         "Models of the builder's LlamaModel apply only the rule llama3, HunYuan only alpha; no "
          "other rope_type is read.",
          "onnxruntime_genai/models/builders/llama.py and hunyuan.py, make_rope_init",
          drop_scaling_of_llama),
     rule(builder_run, "partial_rotary_factor_read",
-         "The builder reads partial_rotary_factor, also for models that turn whole heads.",
+         "The builder reads partial_rotary_factor, also for models that rotate entire heads.",
          "onnxruntime_genai/models/builders/base.py, Model.__init__",
          dialects::read_partial_rotary_factor),
     rule(builder_read, "dynamic_refused", "The builder has no rope_type dynamic.",
          "onnxruntime_genai/models/builders/base.py, make_rope_init", refuse_types),
     rule(builder_run, "yarn_betas_required",
-         "YaRN's beta_fast and beta_slow must be in the config: the builder takes 0 for absent "
-         "ones.",
+         "YaRN's beta_fast and beta_slow must be in the config: the builder takes absent values "
+         "as 0.",
          "onnxruntime_genai/models/builders/base.py, make_rope_init", refuse_absent_betas),
     rule(builder_run, "yarn_fractional",
-         "YaRN's ramp never ends at whole pairs: truncate is not read, and taken as false.",
+         "YaRN's ramp is never rounded to whole pairs: truncate is not read, and taken as false.",
          "onnxruntime_genai/models/builders/base.py, make_inv_freq_rescaled_with_ntk",
          keep_fractions),
     rule(builder_run, "yarn_factor_computed",
-         "YaRN's factor on cos and sin is 0.1 ln(factor) + 1, or that of mscale and "
-         "mscale_all_dim, or mscale itself where it stands alone: attention_factor is not read.",
+         "YaRN's factor on cos and sin is 0.1 ln(factor) + 1, or follows from mscale and "
+         "mscale_all_dim, or is mscale if mscale_all_dim is absent: attention_factor is not read.",
          "onnxruntime_genai/models/builders/base.py, make_mscale", compute_yarn_factor_of_builder),
 };
 

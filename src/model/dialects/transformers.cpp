@@ -170,7 +170,7 @@ constexpr std::array releases = {
          "rope_parameters came with version 5: its base and its rule are not read.",
          "transformers/models/*/configuration_*.py", dialects::forget_rope_parameters),
     rule(run(first_release, last_of_4), "keys_inside_unread",
-         "rope_theta and partial_rotary_factor within rope_scaling are not read.", rope_utils,
+         "rope_theta and partial_rotary_factor inside rope_scaling are not read.", rope_utils,
          dialects::forget_keys_inside),
     rule(run(first_release, {5, 5}), "rules_of_family_unread",
          "The family's own rotary class does not read rope_scaling.",
@@ -209,11 +209,11 @@ constexpr std::array releases = {
          "transformers/models/olmo3/modeling_olmo3.py of 5.0.0 to 5.12.1",
          take_rope_of_full_layers),
     rule(run({4, 43}, last_of_4), "longrope_original_inside_unread",
-         "LongRoPE's original_max_position_embeddings within rope_scaling is not read: "
-         "max_position_embeddings stands for it.",
+         "LongRoPE's original_max_position_embeddings inside rope_scaling is not read: "
+         "max_position_embeddings replaces it.",
          rope_utils, dialects::take_maximum_as_longrope_original),
     rule(run(first_release, last_of_4), "rope_type_unknown",
-         "A class without modeling_rope_utils.py knows rope_type linear and dynamic only.",
+         "A class without modeling_rope_utils.py knows only rope_type linear and dynamic.",
          "transformers/models/llama/modeling_llama.py of 4.40.2, families in own_classes.cpp; "
          "Phi-3's own class of 4.41 to 4.47 is not described",
          refuse_rope_types),
@@ -221,13 +221,12 @@ constexpr std::array releases = {
          "Functions of scaled rules divide hidden_size by num_attention_heads, and do not read "
          "head_dim.",
          rope_utils, divide_hidden_size),
-    rule(run({4, 43}, {4, 50}), "yarn_null_factor_fails", "YaRN fails where factor is null.",
+    rule(run({4, 43}, {4, 50}), "yarn_null_factor_fails", "YaRN fails if factor is null.",
          rope_utils, refuse_null_factor),
-    rule(run({4, 56}, {4, 57}), "yarn_null_factor_fails_again", "YaRN fails where factor is null.",
+    rule(run({4, 56}, {4, 57}), "yarn_null_factor_fails_again", "YaRN fails if factor is null.",
          rope_utils, refuse_null_factor),
     rule(run({4, 53}, {4, 57}), "null_head_dim_fails",
-         "Scaled rules fail where head_dim is null or not given.", rope_utils,
-         refuse_null_head_dim),
+         "Scaled rules fail if head_dim is null or not given.", rope_utils, refuse_null_head_dim),
     rule(run({4, 43}, {4, 50}), "yarn_original_of_maximum",
          "YaRN's ramp is that of max_position_embeddings; original_max_position_embeddings is not "
          "read.",
@@ -247,11 +246,11 @@ constexpr std::array releases = {
          "original_max_position_embeddings.",
          rope_utils, take_longrope_factor_of_lengths),
     rule(run({4, 43}, {4, 47}), "longrope_list_of_factor",
-         "LongRoPE of models that do not pass the length on takes the long list at every length, "
-         "since its factor is above 1.",
+         "If a model does not pass on the length, LongRoPE takes the long list at every length, "
+         "because its factor is above 1.",
          "modeling_rope_utils.py of 4.43.4 to 4.47.1", choose_long_list),
     rule(run({4, 48}, {4, 50}), "longrope_short_list",
-         "LongRoPE of models that do not pass the length on takes the short list at every length.",
+         "If a model does not pass on the length, LongRoPE takes the short list at every length.",
          "modeling_rope_utils.py of 4.48.3 to 4.50.3", choose_short_list),
     rule(run(first_release, {4, 44}), "dynamic_never_restored",
          "Dynamic NTK's base grows with the longest call and never shrinks.",
@@ -279,7 +278,7 @@ constexpr std::array releases = {
          "modeling_rope_utils.py; #46624", remember_lengths<LengthPolicy::kept_above_trained>),
     rule(run({4, 43}, {4, 57}), "partial_rotary_factor_read",
          "The function that all models share reads partial_rotary_factor, also for models that "
-         "turn whole heads.",
+         "rotate entire heads.",
          rope_utils, read_partial_rotary_factor),
     rule(read({4, 54}, {5, 13}), "deepseek_v2_softmax",
          "The softmax scale of DeepSeek-V2 and Mistral 4 lacks the square of YaRN's factor.",
