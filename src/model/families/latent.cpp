@@ -39,7 +39,7 @@ constexpr Family mistral4() {
 
 constexpr Family deepseek_v32() {
   Family family = deepseek_v3("deepseek_v32", 10000, 128);
-  family.note = "its indexer turns halves of its first 64 features, which is not shown";
+  family.note = "its indexer rotates its first 64 features with half pairing, which is not shown";
   return family;
 }
 
@@ -114,7 +114,7 @@ constexpr Family dots3_note() {
                                    .scaled = ScaledLayers::all,
                                    .flat = FlatParameters::of_all_layers};
   family.layers.pattern = {.type_of = dots3_note_type, .alias_of_full = "indexed_attention"};
-  family.note = "sliding layers have a base and unrotated features of their own";
+  family.note = "sliding layers have their own base and number of unrotated features";
   return family;
 }
 

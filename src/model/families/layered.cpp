@@ -41,7 +41,7 @@ constexpr Family muse(std::string_view model_type, std::string_view rope, std::i
           .head = {.dim = head_dim},
           .rope = {.otherwise = rope},
           .layers = {.pattern = {.type_of = muse_type}, .rotating = RotaryLayers::nonzero_theta},
-          .note = "layer_rope_theta is 0 where a layer does not rotate"};
+          .note = "layer_rope_theta is 0 for a layer that does not rotate"};
 }
 
 constexpr std::string_view beam_rope =
@@ -69,7 +69,7 @@ constexpr std::array layered_rows = {
            .head = {.dim = 128},
            .layers = {.rotating = RotaryLayers::no_rope_layers,
                       .temperature = TemperatureKeys::llama4},
-           .note = "every fourth layer does not rotate; there queries grow with the position"},
+           .note = "every fourth layer does not rotate; its queries grow with the position"},
     Family{.model_type = "cohere2",
            .pairing = Pairing::interleaved,
            .base = {10000},
@@ -95,7 +95,7 @@ constexpr std::array layered_rows = {
            .layers = {.pattern = {.type_of = beam_type},
                       .rotating = RotaryLayers::with_parameters,
                       .temperature = TemperatureKeys::beam},
-           .note = "full layers do not rotate; there queries grow with the position"},
+           .note = "full layers do not rotate; their queries grow with the position"},
     Family{.model_type = "flint",
            .base = {10000},
            .head = {.dim = 128},
@@ -198,7 +198,7 @@ constexpr std::array layered_rows = {
     Family{.model_type = "zamba",
            .encoding = LayerEncoding::none,
            .layers = {.pattern = listed},
-           .note = "attention without positions in hybrid layers alone"},
+           .note = "attention without positions, only in hybrid layers"},
     Family{.model_type = "rwkv mamba mamba2 falcon_mamba", .encoding = LayerEncoding::no_attention},
 };
 

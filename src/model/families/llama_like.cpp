@@ -27,7 +27,7 @@ constexpr Family in_float32(Family family) {
 
 constexpr Family with_default_rope(Family family, std::string_view rope_parameters) {
   family.rope.otherwise = rope_parameters;
-  family.note = "without rope_parameters its class has scaling of its own";
+  family.note = "without rope_parameters, its class has its own scaling";
   return family;
 }
 
@@ -102,7 +102,7 @@ constexpr std::array llama_like_rows = {
            .head = {.dim = 128},
            .rope = {.scaled_layers_key = "rope_scaling_layers"},
            .layers = {.pattern = {.interval = 1}},
-           .note = "scaling is for the layers of rope_scaling_layers alone"},
+           .note = "only the layers of rope_scaling_layers are scaled"},
     Family{.model_type = "ministral3",
            .base = {10000},
            .head = {.dim = 128},
@@ -130,7 +130,7 @@ constexpr std::array llama_like_rows = {
     Family{.model_type = "nanochat",
            .base = {10000},
            .sense = Sense::negative,
-           .note = "positive positions turn by a negative angle"},
+           .note = "positive positions rotate by a negative angle"},
     Family{.model_type = "hunyuan_v1_dense hunyuan_v1_moe",
            .base = {10000},
            .rope = {.dialect = RopeDialect::hunyuan},

@@ -84,7 +84,7 @@ constexpr std::array multimodal_rows = {
            .rope = {.dialect = RopeDialect::hunyuan},
            .axes = {.given_by = AxisShares::no_rotation},
            .keys = {.head_dim = "attention_head_dim"},
-           .note = "text alone: features of one pair follow different axes of an image"},
+           .note = "only text: the features of a pair follow different axes of an image"},
     qwen3_5("qwen3_5_text qwen3_5_moe_text"),
     glm4v("glm4v_text", Pairing::interleaved, 1),
     glm4v("glm4v_moe_text", Pairing::half, 0.5),

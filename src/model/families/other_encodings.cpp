@@ -60,7 +60,7 @@ constexpr std::array other_encodings_rows = {
            .read_bias = falcon_bias,
            .note = "alibi: true has linear biases instead"},
     t5("t5 mt5"),
-    t5("umt5", "each layer has a table of its own"),
+    t5("umt5", "each layer has its own table"),
     t5("switch_transformers pop2piano"),
     t5("longt5", "its encoder attends within blocks, and to summaries if it is transient-global"),
     Family{.model_type = "pix2struct_text_model",

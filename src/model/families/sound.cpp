@@ -45,7 +45,7 @@ constexpr std::string_view higgs_audio_v2_rope =
 constexpr Family higgs_audio_v2() {
   Family family = whole_head_of_sound("higgs_audio_v2", 10000, 128);
   family.rope.otherwise = higgs_audio_v2_rope;
-  family.note = "without rope_parameters its class has scaling of its own";
+  family.note = "without rope_parameters, its class has its own scaling";
   return family;
 }
 

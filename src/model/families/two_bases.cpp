@@ -44,7 +44,7 @@ constexpr Family modernbert(std::string_view model_type) {
           .layers = {.pattern = {.interval_key = "global_attn_every_n_layers",
                                  .interval = 3,
                                  .full = FullLayer::first}},
-          .note = "global and local layers have bases of their own"};
+          .note = "global and local layers have different bases"};
 }
 
 constexpr std::string_view gemma4_rope =
@@ -85,7 +85,7 @@ constexpr Family per_type(std::string_view model_type, std::string_view rope,
           .head = {.dim = 128},
           .rope = {.otherwise = rope},
           .layers = {.pattern = {.interval = 1, .full_type = only_type}},
-          .note = "full and sliding layers have bases and fractions of their own"};
+          .note = "full and sliding layers have different bases and fractions"};
 }
 
 constexpr Family mellum() {
@@ -147,7 +147,7 @@ constexpr std::array two_bases_rows = {
                                           .sliding_key = "",
                                           .sliding = 500000}},
            .layers = {.pattern = {.interval = 4}},
-           .note = "scaling and rope_theta are for the full layers alone"},
+           .note = "only the full layers have the scaling and rope_theta"},
     // The model's own code reads rope_theta and swa_rope_theta.
     Family{.model_type = "mimo_v2_flash",
            .base = {10000},
@@ -155,7 +155,7 @@ constexpr std::array two_bases_rows = {
            .head = {.dim = 192},
            .rope = {.otherwise = mimo_rope},
            .layers = {.pattern = {.interval = 6, .full = FullLayer::last_and_zero}},
-           .note = "a third of the head turns; sliding layers have the base 10000"},
+           .note = "a third of the head rotates; sliding layers have the base 10000"},
     Family{.model_type = "embedding_gemma2_text",
            .base = {10000},
            .head = {.dim = 256, .full_dim_key = "global_head_dim", .full_dim = 512},
@@ -163,13 +163,14 @@ constexpr std::array two_bases_rows = {
            .layers = {.pattern = every_sixth_full},
            .trained_context = 262144,
            .note = "full layers have heads of global_head_dim features"},
-    Family{.model_type = "lfm3",
-           .base = {1e6},
-           .rounding = Rounding::result,
-           .head = {.dim = 128},
-           .rope = {.otherwise = lfm3_rope},
-           .layers = {.pattern = {.type_of = lfm3_type}},
-           .note = "full layers turn half of the head (proportional); some are convolutions"},
+    Family{
+        .model_type = "lfm3",
+        .base = {1e6},
+        .rounding = Rounding::result,
+        .head = {.dim = 128},
+        .rope = {.otherwise = lfm3_rope},
+        .layers = {.pattern = {.type_of = lfm3_type}},
+        .note = "full layers rotate half of the head (proportional); some layers are convolutions"},
     // dory/configuration_dory.py: configs list each layer as two, attention and mlp.
     Family{.model_type = "dory",
            .base = {10000},
@@ -185,7 +186,7 @@ constexpr std::array two_bases_rows = {
            .rope = {.otherwise = neomme_rope, .fills_types = true},
            .axes = {.given_by = AxisShares::equal, .arrangement = AxisArrangement::interleaved},
            .layers = {.pattern = {.type_of = neomme_type}},
-           .note = "pairs follow the row and the column of an image in turn"},
+           .note = "pairs follow the row and the column of an image alternately"},
     Family{.model_type = "ultrabert",
            .base = {10000},
            .rope = {.labels = RopeLabels::per_layer_lists, .otherwise = ultrabert_rope},
@@ -213,7 +214,7 @@ constexpr std::array two_bases_rows = {
            .head = {.dim = 512},
            .rope = {.labels = RopeLabels::main_and_compress},
            .layers = {.pattern = {.interval = 1, .full_type = "compressed_sparse_attention"}},
-           .note = "the last 64 of 512 features turn; the attention's output is turned back"},
+           .note = "the last 64 of 512 features rotate; the attention's output is rotated back"},
 };
 
 }  // namespace

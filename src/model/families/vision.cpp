@@ -120,7 +120,7 @@ constexpr Family minimax_m3() {
   Family family = every_step(tower("minimax_m3_vl_vision"));
   family.part.given_by = PartialRotary::whole_axes;
   family.axes.count = 3;
-  family.note = "time, rows, columns; what does not divide by 6 passes";
+  family.note = "time, rows, columns; features beyond a multiple of 6 do not rotate";
   return family;
 }
 
