@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every gradient of the reference attention along a random direction, against central differences
-// of a random loss: all encodings, masks and head groupings. The library turns bias gradients into
-// those of T5's table, ALiBi's slopes, and KERPLE's and FIRE's parameters.
+// Compares every gradient of the reference attention, along a random direction, with central
+// differences of a random loss: all encodings, masks and head groupings. The library converts bias
+// gradients into those of T5's table, ALiBi's slopes, and KERPLE's and FIRE's parameters.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,9 +20,9 @@ using test::AttentionShape;
 using test::EncodingSample;
 using test::MaskSample;
 
-// The loss sums at most 96 products of numbers below 1 and 4, off by 2^-48. With step s = 2^-17 the
-// difference is off by less than 96 2^-48 / s < 2^-24. The third derivative along a direction is
-// below 2^6 here (2^3 with steps of 2^-14): 2^6 s^2 / 6 < 2^-30. Measured: 2^-30.
+// The loss sums at most 96 products of numbers below 1 and 4, each off by 2^-48. With a step s =
+// 2^-17 this puts the difference off by less than 96 2^-48 / s < 2^-24. The third derivative along
+// a direction is below 2^6, which adds less than 2^6 s^2 / 6 < 2^-30. Measured: 2^-30.
 constexpr double difference_step = 0x1p-17;
 constexpr double tolerance = 0x1p-24;
 
@@ -121,7 +121,7 @@ TEST_F(AttentionGradient, EqualsCentralDifferences) {
   }
 }
 
-// A softcap that bends most scores, with a mask of numbers, one of them -Inf, and of holes.
+// The softcap bends most scores. The mask adds numbers, one of them -Inf, and hides 1 pair in 7.
 TEST_F(AttentionGradient, EqualsCentralDifferencesUnderASoftcap) {
   const AttentionShape shape = test::attention_shapes[0];
   const auto pairs =
@@ -143,10 +143,10 @@ TEST_F(AttentionGradient, EqualsCentralDifferencesUnderASoftcap) {
   }
 }
 
-TEST_F(AttentionGradient, IsEmptyForAbsentNumbersAndZeroForMaskedKeys) {
+TEST_F(AttentionGradient, IsEmptyForAbsentTablesAndZeroForMaskedKeys) {
   const AttentionShape shape;
   set_up_case(shape, test::attention_masks()[5], test::attention_encodings(shape).front());
-  for (std::int64_t f = 0; f < shape.features; ++f) {  // no query sees these
+  for (std::int64_t f = 0; f < shape.features; ++f) {  // no query sees key 0
     inputs.k.values[static_cast<std::size_t>(f)] = std::nan("");
     inputs.v.values[static_cast<std::size_t>(f)] = std::nan("");
   }

@@ -45,8 +45,8 @@ TEST(ReferenceAttention, AgreesWithTheFormulaByHand) {
               1e-13);
 }
 
-// The cap bends the scaled score only, not what is added: -Inf stays a mask. A query that holes and
-// -Inf leave without keys gives zeros.
+// The cap bends only the scaled score. Added numbers are not capped, so -Inf still masks. A query
+// that sees no key gives zeros.
 TEST(ReferenceAttention, CapsScaledScoresBeforeItAddsAndMasks) {
   const Extents one{.tokens = 1, .heads = 1, .features = 1};
   const Extents three{.tokens = 3, .heads = 1, .features = 1};
@@ -65,8 +65,8 @@ TEST(ReferenceAttention, CapsScaledScoresBeforeItAddsAndMasks) {
   EXPECT_EQ(none.log_sum_exp[0], -infinity);
 }
 
-// The scale multiplies Shaw's product but not a bias: ln 1, 2, 4 at default positions, where the
-// query is the last key.
+// The scale multiplies Shaw's product but not a bias. The query is at the last key's position, so
+// the scores are ln 4, ln 2 and ln 1.
 TEST(ReferenceAttention, ScalesShawsProductAndNoBias) {
   const Extents one{.tokens = 1, .heads = 1, .features = 1};
   const Extents three{.tokens = 3, .heads = 1, .features = 1};
@@ -97,7 +97,8 @@ TEST(ReferenceAttention, NeighbouringQueryHeadsShareAKeyHead) {
   }
 }
 
-// The keys that a query sees; by default the query is at 3 and 6 keys are at 0 to 5.
+// Writes x for each key that the query sees, and a dot for others. By default the query is at
+// position 3 and the 6 keys are at 0 to 5.
 std::string seen(const Mask& mask, std::int64_t query = 3, std::vector<std::int64_t> keys = {}) {
   const Extents one{.tokens = 1, .heads = 1, .features = 1};
   const Extents six{.tokens = 6, .heads = 1, .features = 1};
@@ -140,7 +141,7 @@ TEST(ReferenceAttention, MasksByDistantPositions) {
   EXPECT_EQ(seen({.left = far, .right = 1}, far - 2, keys), ".xxxxx");
 }
 
-// A row of NaN must not count as a row of masked keys.
+// A query whose scores are NaN must not count as a query without keys.
 TEST(ReferenceAttention, NaNDoesNotMask) {
   AttentionInputs inputs = test::random_inputs({.batch = 1}, 7);
   for (double& value : inputs.q.values) value = std::nan("");
@@ -157,7 +158,7 @@ TEST(ReferenceAttention, LargeScoresDoNotOverflow) {
   EXPECT_TRUE(all_finite(got.out.values) && all_finite(got.log_sum_exp));
 }
 
-TEST(ReferenceAttention, ExtremeSizesAreFinite) {
+TEST(ReferenceAttention, ResultsAreFiniteForExtremeSizes) {
   for (const AttentionShape& shape :
        {AttentionShape{.queries = 0, .keys = 0}, AttentionShape{.queries = 0},
         AttentionShape{.keys = 0}, AttentionShape{.batch = 0}, AttentionShape{.heads = 0},
@@ -184,7 +185,7 @@ TEST(ReferenceAttention, ExtremeSizesAreFinite) {
 }
 
 // With one feature there is no pair to rotate, and each query sees only its own value.
-TEST(ReferenceAttention, OneFeatureAndAnEmptyWindowGiveTheValue) {
+TEST(ReferenceAttention, AWindowOfOneKeyGivesItsValue) {
   const AttentionShape shape{
       .queries = 5, .heads = 3, .key_heads = 3, .features = 1, .value_features = 1};
   const AttentionInputs inputs = test::random_inputs(shape, 10);
@@ -196,7 +197,7 @@ TEST(ReferenceAttention, OneFeatureAndAnEmptyWindowGiveTheValue) {
   }
 }
 
-TEST(ReferenceAttention, ExtremePositionsAreFinite) {
+TEST(ReferenceAttention, ResultsAreFiniteForExtremePositions) {
   const AttentionShape shape;
   const AttentionInputs inputs = test::random_inputs(shape, 11);
   const Heads d_out = test::random_heads(test::out_extents(inputs), 12);

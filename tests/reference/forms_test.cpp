@@ -128,7 +128,7 @@ TEST(Forms, InverseUndoesForwardAndTransposeIsItsAdjoint) {
   });
 }
 
-// The widely copied exponent i/d instead of 2i/d would turn the last pair at 0.1 here.
+// With the widely copied exponent i/d instead of 2i/d, the last frequency would be 0.1.
 TEST(ReferenceFrequencies, AgreeWithFourFeaturesByHand) {
   const RotarySpec spec{.head_dim = 4, .base = 10000.0, .pairing = Pairing::interleaved};
   expect_near(frequencies(spec).inv_freq, {1, 0.01L}, 0x1p-60L);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reference over a tensor against one head at a time: it reads the right element and position.
+// Compares the reference over a tensor with single heads: it reads the right element and position.
 #include "reference/tensor.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ constexpr HeadWindow window{
     .head_dim = 6, .rotary_dim = 4, .first_feature = 1, .pairing = Pairing::interleaved};
 const std::vector<double> inv_freq = {0.5, 0.01};
 
-TEST(ReferenceTensor, ReadsEveryLayoutAlike) {
+TEST(ReferenceTensor, GivesTheSameResultForEveryLayout) {
   const std::vector<std::int32_t> positions = {5, -1, 7, 1000000, 3, 0};
   const AngleRows rows(positions_of(std::span(positions), 2), inv_freq);
   for (const DType dtype : test::all_dtypes) {
@@ -35,7 +35,7 @@ TEST(ReferenceTensor, ReadsEveryLayoutAlike) {
   }
 }
 
-// Against numbers worked out by hand, and for all of binary16 the tests' own conversion.
+// Compares with numbers worked out by hand, and all binary16 bits with the tests' own conversion.
 TEST(ReferenceTensor, ReadsEveryTypeExactly) {
   const auto read = [](DType dtype, std::uint64_t bits) {
     test::Tensor tensor({.dtype = dtype, .extents = {.tokens = 1, .heads = 1, .features = 1}});
@@ -78,7 +78,7 @@ TEST(ReferenceTensor, RotatesEachTokenByItsOwnPosition) {
   });
 }
 
-TEST(ReferenceTensor, SharesOneRowOfPositionsOverTheBatch) {
+TEST(ReferenceTensor, SharesOneListOfPositionsOverTheBatch) {
   const AngleRows rows(ConsecutivePositions{.first = 40, .tokens = 3}, inv_freq);
   for (std::int64_t t = 0; t < 3; ++t) {
     EXPECT_EQ(rows.at(0, t)[0].cos, cos_sin(40 + t, 0.5).cos);
@@ -96,7 +96,7 @@ TEST(ReferenceTensor, RotatesByPositionsBetweenIntegers) {
   EXPECT_EQ(position_at(given, 1, 0), 0.25L);
 }
 
-// cos_sin against values worked out by hand, and identities that relate huge angles to small ones.
+// Compares cos_sin with values worked out by hand, and huge angles with small ones by identities.
 
 constexpr long double unit = 0x1p-63L;  // long double ulp of 1
 
