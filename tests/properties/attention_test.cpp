@@ -24,7 +24,8 @@ using test::MaskSample;
 
 std::size_t size(std::int64_t number) { return static_cast<std::size_t>(number); }
 
-// Compares indices in the row, not positions.
+// For each query and key, whether the query sees the key. Compares indices, where the reference
+// compares positions.
 std::vector<bool> seen(const AttentionInputs& inputs, const reference::Mask& mask) {
   const std::int64_t queries = inputs.q.extents.tokens;
   const std::int64_t keys = inputs.k.extents.tokens;
@@ -61,21 +62,22 @@ AttentionNumbers by_calls(const AttentionInputs& inputs, const Attention& attent
   return test::by_calls(call, d_out);
 }
 
-// A pair of q or k is at most sqrt(2) long, 1.2 times that when rotated. Its rows are off by 2^-50
-// (xPos: by a factor below 1.3 times as much), and by a phase that grows with the position. In the
-// product only the phase of the distance remains: 2π 7 2^-65 < 2^-59. So a product of 2 pairs is
-// off by at most 12 * 2^-49. Sums of at most 9 terms below 2 lose 2^-47, biases below 2^3 are right
-// to 2^-48: 2^-46. CoPE's gates and the 4 rows that they cross magnify by less than 2^4; softmax
-// and sums of weights below 1 by 2. Measured: 2^-50.
+// A pair of q or k is at most sqrt(2) long, and 1.2 times as long when rotated. Its cos and sin are
+// off by 2^-50 (xPos: by less than 1.3 times as much), and by a phase that grows with the position.
+// In the product only the phase of the distance remains, 2π 7 2^-65 < 2^-59. So a product of 2
+// pairs is off by at most 12 * 2^-49. Sums of at most 9 terms below 2 lose 2^-47 and biases below
+// 2^3 lose 2^-48, together less than 2^-46. CoPE's gates and the 4 rows that they cross magnify an
+// error by less than 2^4. Softmax and sums of weights below 1 magnify it by 2. Measured: 2^-50.
 double bound(const Attention& attention) {
   const double score = (attention.encoding.rotary ? 12 * 0x1p-49 : 0) + 0x1p-46;
   return score * (attention.encoding.cope.empty() ? 2 : 32);
 }
 
-// From weights off by e to gradients. Σ_f d_out (v + a') of a pair is below 2 * 3, so a score's
-// gradient is off by 12 e, a row's together by 2^6 e. They multiply numbers below 2^4 (for the
-// exponent of KERPLE's power; others are below 2) in at most 8 rows, or below 2 in at most 32: 2^13
-// e. Measured: 2^-49.
+// The error of gradients, if weights are off by e. For a key with Shaw's value vector a', Σ_f d_out
+// (v + a') is below 2 * 3. So a score's gradient is off by 12 e, and those of a row of scores
+// together by 2^6 e. A gradient sums at most 32 rows, times numbers below 2. Only that of the
+// exponent of KERPLE's power sums 8 rows, times numbers below 2^4. Either is off by at most 2^13 e.
+// Measured: 2^-49.
 constexpr double gradient_factor = 0x1p13;
 
 void expect_near(const AttentionNumbers& got, const AttentionNumbers& expected, double bound) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subject of a property: any implementation that rotates one head by one position, the library
-// or a planted bug.
+// An implementation that properties are checked on: it rotates one head by one position. It is the
+// library or a planted bug.
 #pragma once
 
 #include <cstdint>

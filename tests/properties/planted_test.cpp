@@ -14,7 +14,7 @@
 namespace rotary::test {
 namespace {
 
-// A plain rotary embedding in double with one of the mistakes that others have shipped.
+// Mistakes that others have shipped. Each is planted in a plain rotary embedding in double.
 enum class Bug {
   none,
   one_sin_with_the_wrong_sign,
@@ -130,7 +130,7 @@ std::vector<std::string_view> rejected_by(Bug bug) {
 
 TEST(PlantedBugs, CorrectCodeBreaksNoProperty) { EXPECT_TRUE(rejected_by(Bug::none).empty()); }
 
-TEST(PlantedBugs, EachIsFoundByItsProperties) {
+TEST(PlantedBugs, EachBreaksItsProperties) {
   struct Found {
     Bug bug;
     std::vector<std::string_view> by;

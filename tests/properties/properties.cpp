@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums and lengths are in long double, so that only the implementation rounds.
+// Sums and lengths are in long double, so that only the implementation's rounding counts.
 #include "properties/properties.hpp"
 
 #include <cmath>
@@ -22,8 +22,7 @@ long double attention_factor(const Sample& sample) {
   return reference::frequencies(sample.spec).attention_factor;
 }
 
-// The bound on a rotated pair's error, relative to its exact length, if both components are off by
-// the bound.
+// The largest error of a rotated pair relative to its exact length: √2 times a component's bound.
 long double relative_error(const Sample& sample, std::int64_t position,
                            Direction direction = Direction::forward) {
   const auto factor = static_cast<double>(attention_factor(sample));
@@ -45,14 +44,13 @@ std::vector<PairValue> pairs_of(const Sample& sample, const std::vector<float>& 
   return pairs;
 }
 
-// Over the rotated features.
 long double dot(const std::vector<PairValue>& a, const std::vector<PairValue>& b) {
   long double sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] * std::conj(b[i])).real();
   return sum;
 }
 
-// Σ |x_i| |y_i|, which scales a relative error of pairs in their dot product.
+// Σ |x_i| |y_i|. Times the relative error of pairs, it bounds the error of their dot product.
 long double dot_scale(const std::vector<PairValue>& x, const std::vector<PairValue>& y) {
   long double sum = 0;
   for (std::size_t i = 0; i < x.size(); ++i) sum += std::abs(x[i]) * std::abs(y[i]);
@@ -85,7 +83,7 @@ std::vector<float> in_half_order(const Sample& sample, const std::vector<float>&
   return permuted;
 }
 
-// Moves a rotated head's pairs back to their places before the rotation.
+// Moves each rotated pair back to the features that it was read from.
 std::vector<float> in_order_before(const Sample& sample, const std::vector<float>& head) {
   std::vector<float> ordered = head;
   for (std::int64_t i = 0; i < sample.window().pairs(); ++i) {

@@ -22,11 +22,10 @@ using Broken = std::optional<std::string>;
 [[nodiscard]] Broken depends_on_distance_alone(const Implementation& implementation,
                                                const Sample& sample);
 
-// R(m) R(n) = A R(m + n), where R includes A. Since interleaved_to_half's R also permutes, its
-// order is restored between the two.
+// R(m) R(n) = A R(m + n), where R includes A. interleaved_to_half's R also permutes, so the order
+// is restored between R(n) and R(m).
 [[nodiscard]] Broken composes(const Implementation& implementation, const Sample& sample);
 
-// inverse undoes forward.
 [[nodiscard]] Broken inverse_undoes(const Implementation& implementation, const Sample& sample);
 
 // <R x, y> = <x, R^T y>.
@@ -43,7 +42,7 @@ using Broken = std::optional<std::string>;
 [[nodiscard]] Broken to_half_is_interleaved_then_permuted(const Implementation& implementation,
                                                           const Sample& sample);
 
-// R equals the reference's R: no other property sees consistently wrong angles.
+// R equals the reference's R. No other property finds consistently wrong angles.
 [[nodiscard]] Broken agrees_with_reference(const Implementation& implementation,
                                            const Sample& sample);
 

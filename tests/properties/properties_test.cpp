@@ -43,7 +43,7 @@ RC_GTEST_PROP(Properties, TransposeIsAdjoint, ()) { expect_of_library(transpose_
 RC_GTEST_PROP(Properties, HalfIsPermutedInterleaved, ()) {
   expect_of_library(half_is_permuted_interleaved);
 }
-RC_GTEST_PROP(Properties, InterleavedThenPermutedIsToHalf, ()) {
+RC_GTEST_PROP(Properties, InterleavedToHalfIsInterleavedThenPermuted, ()) {
   expect_of_library(to_half_is_interleaved_then_permuted);
 }
 RC_GTEST_PROP(Properties, AgreesWithReference, ()) { expect_of_library(agrees_with_reference); }
