@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the differences between the numerics, relative to hypot(pair), over 64 random heads per
-// line: the table of docs/theory/numerics.md.
+// Prints the table of docs/theory/numerics.md: how far other numerics are from exact, relative to
+// hypot(pair). Each line is over 64 random heads.
 //     rotary_numerics_differences
 // Exit code 1: Transformers' float32 differs from exact values by more than transformers_agreement.
 #include <algorithm>
@@ -66,7 +66,7 @@ Difference difference(const RotarySpec& spec, std::int64_t position, DType dtype
   return result;
 }
 
-// Prints the differences; false if the contract's bound is broken.
+// Prints the differences. Returns false if the contract's bound is broken.
 bool print(const Model& model, const RotarySpec& spec, std::int64_t position) {
   bool holds = true;
   for (const DType dtype : {DType::f32, DType::bf16}) {
@@ -109,6 +109,6 @@ bool print_all() {
 
 int main() {
   if (rotary::print_all()) return EXIT_SUCCESS;
-  std::puts("further than transformers_agreement");
+  std::puts("a difference exceeds transformers_agreement");
   return EXIT_FAILURE;
 }

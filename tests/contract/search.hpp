@@ -11,7 +11,7 @@
 
 namespace rotary {
 
-// main() of `program [rounds [seed]]`: prints both and returns search's exit code.
+// main() of `program [rounds [seed]]`. Prints rounds and seed, and returns search's exit code.
 inline int run_search(int argc, char** argv, int (*search)(int rounds, std::uint64_t seed)) {
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 100;
   const std::uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures how far repeated shifts, which each round, move cached keys from the exact ones. Prints
-// the table of docs/how-to/context-shift.md:
+// Measures how far repeated shifts move cached keys from exact keys, since every shift rounds.
+// Prints the table of docs/how-to/context-shift.md:
 //     rotary_shift_drift [tokens [seed]]
-// Keys are normal random numbers, 8 heads of 128, rotated with base 500000 from position 100000 on
-// and moved by -7 each time. Exit code 1: the drift exceeds the error bounds of storing and all
-// shifts together.
+// Keys are normal random numbers in 8 heads of 128 features. They are rotated with base 500000 from
+// position 100000 on, and each shift moves them by -7. Exit code 1: the drift exceeds the summed
+// error bounds of storing and all shifts.
 #include <algorithm>
 #include <array>
 #include <cinttypes>
@@ -53,7 +53,6 @@ Tensor normal_keys(std::int64_t tokens, std::uint64_t seed) {
   return keys;
 }
 
-// A cache of keys of one kind.
 class Cache {
  public:
   Cache() = default;
@@ -83,8 +82,8 @@ class FloatCache final : public Cache {
   [[nodiscard]] double at(const HeadIndex& index, std::int64_t feature) const override {
     return keys_.at(index, feature);
   }
-  // Storing rounds at most like one shift. Errors of pairs add up; a component's is at most the
-  // bound, a pair's √2 times that.
+  // A component's error in one shift is within error_bound(), a pair's within √2 times that bound.
+  // Storing rounds no more than a shift, and relative errors compound.
   [[nodiscard]] double bound(const HeadIndex&, double hypot) const override {
     const check::Rotated by{.dtype = keys_.view().dtype, .position = -distance};
     const double once = std::sqrt(2.0) * check::error_bound(by, hypot) * 0x1p-24;
@@ -127,7 +126,7 @@ class Int8Cache final : public Cache {
   [[nodiscard]] double at(const HeadIndex& index, std::int64_t feature) const override {
     return double{scales_[head_at(index)]} * elements_[element_at(index, feature)];
   }
-  // Adds half a step for every scale that the head has had.
+  // Adds half a quantization step for every scale that the head has had.
   [[nodiscard]] double bound(const HeadIndex& index, double hypot) const override {
     const double units = rotate_error_bound(Direction::forward, 1, -distance) * (shifts_ + 1);
     return std::sqrt(2.0) * (steps_[head_at(index)] / hypot * 0.5001 + units * 0x1p-23);
@@ -148,12 +147,12 @@ class Int8Cache final : public Cache {
   Extents extents_;
   std::vector<std::int8_t> elements_;
   std::vector<float> scales_;
-  std::vector<double> steps_;  // [heads], the sum of all scales
+  std::vector<double> steps_;  // [heads], the sum of all scales so far
   int shifts_ = 0;
 };
 
 struct Drift {
-  double rms = 0;         // over all keys, relative to theirs
+  double rms = 0;         // of the error over all keys, relative to the rms of the keys
   double worst_head = 0;  // the largest |error| of a head, relative to the head
   double worst_pair = 0;
   bool held = true;

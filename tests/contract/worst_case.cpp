@@ -2,7 +2,7 @@
 // Searches for the largest errors relative to the published bounds, and prints each with its input
 // in hex floats. The same rounds and seed find the same inputs:
 //     rotary_worst_case [rounds [seed]]
-// One round is 64 positions x 64 pairs x 48 heads for each kind. Exit code 1: a bound is broken.
+// One round is 64 positions x 64 pairs x 48 heads for each of `kinds`. Exit code 1: a broken bound.
 #include <algorithm>
 #include <cinttypes>
 #include <cmath>
@@ -32,8 +32,8 @@ constexpr HeadWindow window{
 struct Worst {
   std::string name;
   const char* unit;
-  double error = 0;  // in units of the kind
-  double bound = 0;  // in units, for that input
+  double error = 0;  // in units of `unit`
+  double bound = 0;  // for the same input, in the same units
   std::string witness = "none";
 
   void consider(double units, double bound_units, const std::string& at) {
@@ -52,7 +52,7 @@ std::string text(const char* format, Values... values) {
 }
 
 enum class Factor { one, any };
-enum class Size { activations, subnormals };  // subnormals: f16's, and numbers near them
+enum class Size { activations, subnormals };  // subnormals: of f16, and numbers near them
 
 struct Kind {
   DType dtype;
@@ -110,8 +110,8 @@ Round make_round(const Kind& kind, test::Random& random) {
   return {std::move(frequencies), std::move(positions), std::move(rotations), std::move(exact)};
 }
 
-// A row's error in units of the angle's share of the bound. For f32 rows, half an ulp of the single
-// rounding is subtracted first.
+// Measures the error of cos rows in units of row_f64_error_bound(), the angle's share of the bound.
+// For f32 rows half an ulp, their rounding, is subtracted first.
 void search_rows(const Round& round, Worst& worst) {
   const double factor = round.frequencies.attention_factor;
   const bool is_f64 = round.rotations.row_dtype() == RowDType::f64;
