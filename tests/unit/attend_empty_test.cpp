@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of attend() in which no query has any work: they take no memory and write zeros.
+// Calls of attend() in which no query has a key to attend to. They take no memory and write zeros.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::byte untouched{0xA5};
 
-// More than a worker needs for the smallest block. Calls get only its first 64 bytes.
+// Larger than a worker's smallest block. Calls get only the first 64 bytes.
 alignas(64) std::array<std::byte, std::size_t{1} << 20> guarded_room;
 
 class AttendEmpty : public testing::Test, protected test::AttendCall {
@@ -26,7 +26,7 @@ class AttendEmpty : public testing::Test, protected test::AttendCall {
     options.sequences = sequences;
   }
 
-  // Expects zeros, with memory of the call's own and with the caller's, which must not change.
+  // Expects zeros without memory from the caller, then with such memory, which must not change.
   template <class Keys>
   void expect_zeros(const Keys& attend_to, const Result<std::size_t>& bytes) {
     ASSERT_TRUE(bytes) << bytes.error().message;
@@ -74,7 +74,7 @@ TEST_F(AttendEmpty, WritesZerosForEachBias) {
   }
 }
 
-// Weights without keys have no address: their strides do not matter.
+// Weights without keys hold no element, so their strides are not used.
 TEST_F(AttendEmpty, IgnoresStridesOfWeightsWithoutKeys) {
   k.extents.tokens = v.extents.tokens = 0;
   for (AttentionSequence& sequence : sequences) sequence.queries = sequence.keys = 0;
@@ -84,8 +84,8 @@ TEST_F(AttendEmpty, IgnoresStridesOfWeightsWithoutKeys) {
   expect_zeros(attend(out, q, k, v, options));
 }
 
-// Results without features have no address.
-TEST_F(AttendEmpty, AcceptsResultsWithoutFeatures) {
+// Outputs without features hold no element, so their data may be null.
+TEST_F(AttendEmpty, AcceptsOutputsWithoutFeatures) {
   const HeadsView no_out{.dtype = DType::f32, .extents = {2, 3, 4, 0}};
   const HeadsView no_v{.dtype = DType::f32, .extents = {2, 5, 2, 0}};
   const Status status = attend(no_out, q, k, no_v, options);
@@ -99,7 +99,6 @@ TEST_F(AttendEmpty, DoesNotReadATableWithoutSequences) {
   expect_zeros([&] { return attend(out, q, pages, options); }, attend_bytes(q, pages, options));
 }
 
-// An executor has nothing to run.
 TEST_F(AttendEmpty, CallsNoExecutor) {
   options.executor = {
       .run = [](void*, std::int64_t, ExecutorTask, void*) { ADD_FAILURE() << "run was called"; },

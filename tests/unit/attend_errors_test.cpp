@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every requirement in attention.hpp, broken once: the error states it and the value, and no byte
-// has changed. Calls with hostile sizes end at once.
+// Breaks each requirement in attention.hpp once. The error must state requirement and value, and no
+// byte may change. Calls with hostile sizes must return at once.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -108,7 +108,7 @@ TEST_F(AttendErrors, InvalidMasksAreRefused) {
   refuse(c.options.mask.left = -1,
          {"left, how many earlier keys a query sees, must be >= 0", "got -1"});
   refuse(c.options.mask.sinks = -1, {"mask: sinks must be >= 0", "got -1"});
-  // No number is too large, or too small.
+  // left and sinks have no upper limit, and right has no limit at all.
   for (const std::int64_t right : {lowest, highest})
     accept(c.options.mask = {.order = AttentionOrder::bidirectional,
                              .left = highest,
@@ -293,7 +293,7 @@ TEST_F(AttendErrors, InvalidWeightsAreRefused) {
   EXPECT_EQ(numbers, before);
 }
 
-TEST_F(PagedAttendErrors, UncountableSlotsAreRefused) {
+TEST_F(PagedAttendErrors, SlotCountsThatOverflowAreRefused) {
   const ScoresExtents extents{.batch = 2, .heads = 4, .queries = 3, .keys = 5};
   std::vector<float> numbers(2 * 4 * 3 * 5, 5.0F);
   c.options.weights = ScoresView{numbers.data(), DType::f32, extents, strides_bhqk(extents)};
@@ -302,8 +302,8 @@ TEST_F(PagedAttendErrors, UncountableSlotsAreRefused) {
   EXPECT_EQ(numbers, std::vector<float>(numbers.size(), 5.0F));
 }
 
-// Extents beyond any memory, which strides of 0 or a lack of features allow a view to have.
-TEST_F(AttendErrors, HostileSizesEndAtOnce) {
+// With strides of 0 a view may have extents larger than any memory.
+TEST_F(AttendErrors, CallsWithHostileSizesReturnAtOnce) {
   c.k.strides.token = c.v.strides.token = 0;
   refuse(c.k.extents.tokens = c.v.extents.tokens = huge,
          {"at most 2147483648 keys can be attended to", "got 1099511627776"});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each requirement of attend() on its softcap and pair masks, broken once: the error states it and
-// the value, and no byte has changed.
+// Breaks each requirement of attend() on softcap and pair masks once. The error must state
+// requirement and value, and no byte may change.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -78,7 +78,7 @@ TEST_F(AttendMasksErrors, InvalidViewsAreRefused) {
          {"boolean_mask: the view must span less than 2^62 bytes", "key -9223"});
 }
 
-// Strides of axes with one element mean nothing.
+// The stride of an axis with one element is never used.
 TEST_F(AttendMasksErrors, AnyUnusedStrideIsAccepted) {
   constexpr auto lowest = test::lowest, highest = test::highest;
   c.additive.extents = {.batch = 1, .heads = 1, .queries = 1, .keys = 5};
@@ -86,7 +86,7 @@ TEST_F(AttendMasksErrors, AnyUnusedStrideIsAccepted) {
   c.boolean.extents = {.batch = 1, .heads = 1, .queries = 3, .keys = 1};
   c.boolean.strides = {lowest, highest, 1, highest};
   EXPECT_TRUE(c.run());
-  // An empty call has no element to look at.
+  // Masks without keys hold no element, so their data may be null.
   c.k.extents.tokens = c.v.extents.tokens = 0;
   c.additive.extents.keys = c.boolean.extents.keys = 0;
   c.additive.data = c.boolean.data = nullptr;

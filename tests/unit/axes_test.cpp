@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The coordinate and frequency of each feature of a head of 16, for every layout of
-// docs/theory/axes.md. They were read from the classes of Transformers 5.23 with marked inputs.
-// Also every requirement of axes.hpp, broken once.
+// The axis and frequency of each feature of a head of 16, for every layout of docs/theory/axes.md.
+// The expected ones were read from the classes of Transformers 5.23 with marked inputs. Also breaks
+// each requirement of axes.hpp once.
 #include "rotary/axes.hpp"
 
 #include <gtest/gtest.h>
@@ -29,9 +29,9 @@ constexpr double base = 10000;
 
 struct Layout {
   std::string name;
-  std::string letters;  // of the axes
+  std::string letters;  // one for each axis
   RotarySpec spec;
-  std::string features;  // "h2": axis h, frequency 2 of its table; "-": passes
+  std::string features;  // "h2": axis h, frequency index 2; "-": not rotated
 };
 
 RotarySpec spec_of(Axes axes, Pairing pairing = Pairing::half) {
@@ -63,7 +63,7 @@ std::vector<Layout> text_layouts() {
        twice("t0 h1 w2 t3 h4 w5 t6 t7")},
       {"Glm4v", "thw", spec_of({.pairs = pairs, .exponents = shared}, adj),
        "t0 t0 t1 t1 h2 h2 h3 h3 h4 h4 w5 w5 w6 w6 w7 w7"},
-      // The class keeps the even frequencies of h and w before the odd ones.
+      // The class stores the even frequencies (h) before the odd ones (w), then interleaves them.
       {"Ernie45VL", "thw",
        spec_of({.pairs = pairs,
                 .arrangement = interleaved_then_last,
@@ -165,7 +165,7 @@ TEST_P(AxisLayouts, HaveTheFrequenciesOfTheReference) {
   }
 }
 
-TEST_P(AxisLayouts, AreReadAsTheyWereWritten) {
+TEST_P(AxisLayouts, RoundTripThroughJson) {
   const RotarySpec& spec = GetParam().spec;
   const RotarySpec read = test::value_of(parse_rotary_spec(test::value_of(to_json(spec))));
   EXPECT_EQ(read.axes, spec.axes);
@@ -179,7 +179,7 @@ INSTANTIATE_TEST_SUITE_P(Text, AxisLayouts, testing::ValuesIn(text_layouts()), n
 INSTANTIATE_TEST_SUITE_P(Vision, AxisLayouts, testing::ValuesIn(vision_layouts()), name_of);
 INSTANTIATE_TEST_SUITE_P(Diffusion, AxisLayouts, testing::ValuesIn(diffusion_layouts()), name_of);
 
-TEST(AxesTest, OneAxisIsTheSpecWithoutAxes) {
+TEST(AxesTest, OneAxisRotatesLikeASpecWithoutAxes) {
   const auto plain = RotarySpec{.head_dim = 16, .base = base, .pairing = Pairing::half};
   for (const AxisExponents exponents : all_axis_exponents) {
     const RotarySpec one = spec_of({.pairs = {8}, .exponents = exponents});

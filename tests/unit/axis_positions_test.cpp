@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Grids, regions and windows as programs have them, and refusals. The fuzz target positions
-// compares drawn inputs with the definitions.
+// Grids and regions with numbers of real programs, and refusals. The fuzz target `positions`
+// compares random inputs with the definitions.
 #include "rotary/axis_positions.hpp"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ void expect_places(const AxisPositions<Number>& got, const std::vector<reference
           << "axis " << axis << ", token " << token;
 }
 
-// vision_utils.get_vision_position_ids(grid (1, 4, 4), 2), the first two blocks.
+// The first two blocks of Transformers' get_vision_position_ids() for grid (1, 4, 4) and merge 2.
 TEST(AxisPositions, MergedBlocksFollowTransformersOrder) {
   const auto got = value_of(grid_positions({.rows = 4, .columns = 4}, 2));
   const std::vector<std::int64_t> rows = {0, 0, 1, 1, 0, 0, 1, 1};
@@ -41,7 +41,7 @@ TEST(AxisPositions, MergedBlocksFollowTransformersOrder) {
   }
 }
 
-// Qwen-Image: rows of 5 are -3 to 1, of 4 -2 to 1.
+// Qwen-Image counts 5 rows from -3 to 1, and 4 columns from -2 to 1.
 TEST(AxisPositions, CentredGridsCountFromTheCentre) {
   const auto got = value_of(centred_grid_positions({.rows = 5, .columns = 4}));
   EXPECT_EQ(got.at(1, 0), -3);
@@ -50,8 +50,7 @@ TEST(AxisPositions, CentredGridsCountFromTheCentre) {
   EXPECT_EQ(got.at(2, 19), 1);
 }
 
-// area / patches may underflow and lose its digits; the side of a patch, a quotient of two roots,
-// does not.
+// area / patches may underflow and lose digits. sqrt(area) / sqrt(patches), a patch's side, cannot.
 TEST(AxisPositions, ASubnormalAreaKeepsItsDigits) {
   const PatchGrid grid{.frames = 1, .rows = 2, .columns = 5};
   for (const double area : {6.9e-309, 0x1p-1074}) {

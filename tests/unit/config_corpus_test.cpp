@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configs that are wrong in one way each, or only look wrong: fuzz/corpus/config.
+// The configs of fuzz/corpus/config. Each is wrong in one way (n_), or only looks wrong (y_).
 #include <gtest/gtest.h>
 
 #include "rotary/frequencies.hpp"
@@ -9,7 +9,7 @@
 namespace rotary {
 namespace {
 
-TEST(ConfigCorpus, ConfigsThatMustResolveHaveFrequencies) {
+TEST(ConfigCorpus, EachValidConfigHasFrequencies) {
   for (const test::CorpusFile& file : test::corpus_files("config", "y_")) {
     const auto model = resolve(file.bytes);
     ASSERT_TRUE(model) << file.name << ": " << model.error().message;
@@ -21,7 +21,7 @@ TEST(ConfigCorpus, ConfigsThatMustResolveHaveFrequencies) {
   }
 }
 
-TEST(ConfigCorpus, ConfigsThatMustBeRefusedAreRefused) {
+TEST(ConfigCorpus, EachInvalidConfigIsRefused) {
   for (const test::CorpusFile& file : test::corpus_files("config", "n_")) {
     const auto model = resolve(file.bytes);
     ASSERT_FALSE(model) << file.name;

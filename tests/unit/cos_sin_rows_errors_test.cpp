@@ -26,7 +26,7 @@ constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
 constexpr HeadWindow window{
     .head_dim = 8, .rotary_dim = 6, .first_feature = 1, .pairing = Pairing::half};
 
-// [batch 2][tokens 4][pairs 3] of one value each; cos² + sin² = 1.
+// [batch 2][tokens 4][pairs 3]. Every cos is 0.6 and every sin -0.8, so cos² + sin² = 1.
 struct RowsCall {
   std::vector<double> cos = std::vector<double>(24, 0.6);
   std::vector<double> sin = std::vector<double>(24, -0.8);
@@ -41,7 +41,7 @@ struct RowsCall {
   [[nodiscard]] Status run() const { return test::called::rows(window, view); }
 };
 
-// Expects a refusal with own memory and with the caller's, which must not change.
+// Expects a refusal without memory from the caller and with such memory, which must not change.
 class CosSinRowsErrors : public test::Refusals<RowsCall> {
  protected:
   template <class Change>
@@ -57,8 +57,8 @@ using CosSinRowsErrorsOfTheCpuAlone = CosSinRowsErrors;
 
 TEST_F(CosSinRowsErrors, AValidSourceIsAccepted) { EXPECT_TRUE(make_rotations(window, c.view)); }
 
-// make_unchecked_rotations() accepts any finite numbers. Their inverse is refused, because it would
-// not undo them.
+// make_unchecked_rotations() accepts any finite numbers. Direction inverse is refused, because it
+// would not undo such rows.
 TEST_F(CosSinRowsErrorsOfTheCpuAlone, UncheckedRowsMayBeAnyFiniteNumbers) {
   const auto others = [&] {
     c.cos[5] = 7;
@@ -118,7 +118,7 @@ TEST_F(CosSinRowsErrors, StridesBeyondMemoryAreRefused) {
     refuse(c.view.token_stride = stride, {"cos must span less than 2^62 bytes"});
     refuse(c.view.pair_stride = stride, {"cos must span less than 2^62 bytes"});
   }
-  // The stride of a single index does not matter.
+  // The stride of an axis with one index is never used.
   c.view.batch = c.view.tokens = 1;
   c.view.batch_stride = c.view.token_stride = lowest;
   EXPECT_TRUE(make_rotations(window, c.view));
@@ -137,7 +137,7 @@ TEST_F(CosSinRowsErrorsOfTheCpuAlone, NonFiniteElementsAreRefused) {
   }
 }
 
-// Half precision has Inf and NaN of its own.
+// f16 and bf16 have their own bits for Inf and NaN.
 TEST_F(CosSinRowsErrorsOfTheCpuAlone, NonFinite16BitElementsAreRefused) {
   const std::vector<std::uint16_t> sin(3, 0);
   for (const auto& [dtype, one, bad] : {std::tuple{DType::f16, 0x3C00, 0x7C00},
@@ -163,12 +163,12 @@ TEST_F(CosSinRowsErrorsOfTheCpuAlone, PairsOfTheWrongLengthAreRefused) {
   refuse(c.cos[5] = c.sin[5] = 0, {"got 0 from cos 0"});
   c.sin[5] = 1e300;  // finite, but its square is not
   refuse(c.cos[5] = 0, {"cos^2 + sin^2", "got inf from cos 0 and sin 1e+300"});
-  // Angles in place of their cos, and cos and sin of different pairs.
+  // The angles instead of their cos.
   for (std::size_t i = 0; i < 24; ++i) c.cos[i] = 0.1 * static_cast<double>(i);
   refuse(c, {"cos^2 + sin^2", "token 0, pair 0"});
 }
 
-TEST_F(CosSinRowsErrorsOfTheCpuAlone, AForgottenFactorIsNamed) {
+TEST_F(CosSinRowsErrorsOfTheCpuAlone, AForgottenAttentionFactorIsNamed) {
   const auto scale = [&] {
     c.cos.assign(24, 0.6 * 1.25);
     c.sin.assign(24, -0.8 * 1.25);
@@ -185,7 +185,7 @@ TEST_F(CosSinRowsErrorsOfTheCpuAlone, AForgottenFactorIsNamed) {
   EXPECT_EQ(made.error().message.find("fits"), std::string::npos);
 }
 
-// Memory may be the rest of the source's buffer, not the source.
+// Memory may be another part of the buffer that holds cos and sin, but must not overlap them.
 TEST_F(CosSinRowsErrors, MemoryThatOverlapsTheSourceIsRefused) {
   const std::size_t needed = test::value_of(row_bytes(window, 2, 4, RowDType::f64)) / 8;
   std::vector<double> buffer(48 + needed + 48, 0.6);
@@ -207,7 +207,8 @@ TEST_F(CosSinRowsErrors, MemoryThatOverlapsTheSourceIsRefused) {
   EXPECT_TRUE(std::equal(buffer.begin(), buffer.begin() + 48, before.begin()));
 }
 
-// The defaults: every token, or batch row, would silently be rotated as the first one.
+// By default token_stride and batch_stride are 0. Every token or batch row would silently be
+// rotated like the first.
 TEST_F(CosSinRowsErrors, StridesOfZeroAreRefused) {
   refuse(c.view.token_stride = 0, {"token_stride must not be 0"});
   refuse(c.view.batch_stride = 0, {"batch_stride must not be 0", "batch of 1 serves"});

@@ -23,7 +23,8 @@ bool is_wrapper(const FamilyInfo& family) {
 
 std::vector<FamilyInfo> families() { return test::value_of(known_families()); }
 
-// A config that resolves for any family: the layer count under every name, and types where needed.
+// A config that resolves for any family. It has the layer count under every family's key, and layer
+// types where needed.
 std::string config_of(const FamilyInfo& family) {
   const std::set<std::string_view> with_listed_layers = {
       "jamba",        "kimi_linear", "minimax_m1", "minimax_text_01",

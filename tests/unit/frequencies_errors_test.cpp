@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every requirement in rotary_spec.hpp and frequencies.hpp, broken once. The rules have their tests
-// in scaling/.
+// Breaks each requirement in rotary_spec.hpp and frequencies.hpp once. scaling/ tests the rules.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -65,7 +64,7 @@ TEST(FrequenciesErrors, InvalidExplicitListsAreRefused) {
   test::refused(make_frequencies(outside, {1, 1}, 1), {"rotary_dim", "got 4"});
 }
 
-// A frequency beyond double's range (by a linear factor of 1e-300) is an error, not an infinity.
+// A linear factor of 1e-300 makes the first frequency 1e300, which is above 2^40.
 TEST(FrequenciesErrors, FrequenciesOutsideTheLegalRangeAreRefused) {
   expect_refused(spec_with(10000, LinearScaling{.factor = 1e-300}), {"inv_freq", "got"});
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every requirement in kv_cache.hpp and head_norm.hpp, broken once: the error states it and the
-// value, and no byte has changed.
+// Breaks each requirement in kv_cache.hpp and head_norm.hpp once. The error must state requirement
+// and value, and no byte may change.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -38,7 +38,7 @@ Rotations rotations_with(const RotationsOptions& options = {},
   return *rotations;
 }
 
-// A call that append() accepts until one thing about it is changed.
+// A valid call of append(). Tests change one thing about it.
 struct AppendCall {
   Tensor k_cache = test::random_tensor({.extents = k_blocks}, 70);
   Tensor v_cache = test::random_tensor({.extents = v_blocks}, 71);
@@ -53,7 +53,7 @@ struct AppendCall {
 
   [[nodiscard]] auto written() const { return std::pair(k_cache.bytes(), v_cache.bytes()); }
   [[nodiscard]] Status run() const { return test::called::append(cache, heads, slots, options); }
-  // A norm that is accepted.
+  // Sets a valid norm.
   KeyNorm& norm() {
     return options.k_norm.emplace(KeyNorm{.norm = {.epsilon = 1e-6, .over = NormOver::each_head},
                                           .order = NormOrder::before_rotation});
@@ -61,7 +61,7 @@ struct AppendCall {
 };
 
 using AppendErrors = test::Refusals<AppendCall>;
-// cuda/ runs the tables of refusals too, but not these (tests/support/called.hpp).
+// cuda/ runs the suite AppendErrors, too, but not this one (tests/support/called.hpp).
 using AppendErrorsOfTheCpuAlone = AppendErrors;
 
 TEST_F(AppendErrors, AValidCallIsAccepted) {
@@ -81,7 +81,7 @@ TEST_F(AppendErrors, ShapesThatDoNotFitAreRefused) {
   refuse(c.cache.v->extents.batch = 4, {"cache.v: blocks", "5 and 4", "got 4 and 4"});
 }
 
-TEST_F(AppendErrors, ValuesOnOneSideAloneAreRefused) {
+TEST_F(AppendErrors, ValuesInTheCacheOrTheHeadsAloneAreRefused) {
   refuse(c.heads.v = {}, {"v in the cache alone"});
   refuse(c.cache.v = {}, {"v in the heads alone"});
 }
@@ -110,7 +110,7 @@ TEST_F(AppendErrors, SharedElementsAreRefused) {
   for (std::int64_t Strides::*axis : {&Strides::batch, &Strides::token, &Strides::head})
     refuse(c.cache.k.strides.*axis = 0, {"cache.k", "distinct", " 0"});
   refuse(c.heads.k.data = c.cache.k.data, {"cache.k and k", "overlap"});
-  c.heads.k.data = c.cache.k.data;  // each token at its destination
+  c.heads.k.data = c.cache.k.data;  // even if k is a view of the cache
   refuse(c.heads.k.strides = c.cache.k.strides, {"cache.k and k", "overlap"});
   refuse(c.heads.v->data = c.cache.k.data, {"cache.k and v", "overlap"});
   refuse(c.heads.v->data = c.cache.v->data, {"cache.v and v", "overlap"});
@@ -147,7 +147,7 @@ TEST_F(AppendErrorsOfTheCpuAlone, ARepeatedSlotIsRefused) {
   refuse(c.numbers[5] = 19, {"slots", "distinct", "got 19 twice"});
 }
 
-// A stride of 0 gives several tokens one slot: they are padding, or refused.
+// A stride of 0 gives several tokens the same slot. Only padding, -1, may repeat.
 TEST_F(AppendErrorsOfTheCpuAlone, AStrideOfZeroIsAcceptedOnlyForPadding) {
   const std::vector<std::int64_t> padding(6, -1);
   for (std::int64_t TokenArray<std::int64_t>::*stride :
@@ -162,7 +162,7 @@ TEST_F(AppendErrorsOfTheCpuAlone, AStrideOfZeroIsAcceptedOnlyForPadding) {
   }
 }
 
-TEST_F(AppendErrors, MapsOfAnotherShapeAreRefused) {
+TEST_F(AppendErrors, SlotMapsOfAnotherShapeAreRefused) {
   using Numbers = TokenArray<std::int64_t>;
   refuse(c.slots = slots_of(c.numbers), {"slots: batch and tokens", "2 and 3", "got 1 and 6"});
   refuse(c.slots = slots_of(c.numbers, 4), {"slots: batch and tokens", "2 and 3", "got 0 and 0"});
@@ -221,7 +221,8 @@ TEST_F(AppendErrorsOfTheCpuAlone, HeadsTooLongToNormalizeAreRefused) {
   refuse(c.norm(), {"at most 2048", "got 2049"});
 }
 
-// A map so long that the check needs many windows. Its last slot repeats the first.
+// The slots are so far apart that the check needs several windows of bits. The last slot repeats an
+// earlier one.
 TEST(AppendSlots, ARepeatAmongManySlotsIsRefused) {
   constexpr std::int64_t tokens = 3000;
   constexpr std::int64_t blocks = 700'000;

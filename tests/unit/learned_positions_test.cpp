@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Learned tables: errors, and sums rounded once. The fuzz target absolute looks up rows and sums
-// gradients in any dtype and strides.
+// Learned position tables: errors, and sums that round once. The fuzz target `absolute` covers
+// lookups and gradients with any dtype and strides.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -68,7 +68,7 @@ TEST_F(LearnedPositionsErrors, TablesAndViewsThatDoNotFitAreRefused) {
          {"aligned to its element size, 4 bytes; got", "2 bytes"});
   refuse(c.table = table_of(c.x), {"dst and table must share no element"});
   refuse(c.into.strides.token = 0, {"elements of a destination must be distinct"});
-  // The indices overlap the written elements. All are 0, a row that the table has.
+  // The indices overlap dst. They are 0, a valid row, so only the overlap is wrong.
   c.x = Tensor(test::tokens_shape(DType::f32, {.tokens = 3, .features = 4}));
   c.into = tokens_of(c.x);
   const auto* const within = static_cast<const std::int32_t*>(c.into.data);
@@ -76,8 +76,8 @@ TEST_F(LearnedPositionsErrors, TablesAndViewsThatDoNotFitAreRefused) {
          {"dst and positions must share no element"});
 }
 
-// Counts beyond any memory: tokens without elements take no time, and consecutive or repeated
-// indices are not read one by one.
+// The counts are larger than any memory. The calls return at once, because tokens have no element
+// and consecutive or repeated indices are not read one by one.
 TEST(LearnedPositions, TakeNoTimeForTokensWithoutFeatures) {
   constexpr std::int64_t many = std::int64_t{1} << 62;
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
@@ -99,7 +99,7 @@ TEST(LearnedPositions, TakeNoTimeForTokensWithoutFeatures) {
   EXPECT_TRUE(add_learned(view, view, {table, {ConsecutivePositions{most, 0}}}).ok());
 }
 
-// Sums that would look like ties if rounded to float32 first, and special values.
+// Sums that would become ties if rounded to float32 first, and sums that overflow or are subnormal.
 TEST(SumEmbeddings, RoundsToNearestEvenOnce) {
   struct Sum {
     DType dtype;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Errors of linear_attend and make_random_features state the requirement and the value, and leave
-// out and state unchanged. The random features themselves.
+// out and state unchanged. Also tests the numbers of random features.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -22,7 +22,7 @@ namespace {
 using test::Qkv;
 using test::Tensor;
 
-// A call that succeeds, for tests to change.
+// A valid call. Tests change one thing about it.
 struct Call {
   Qkv qkv = test::random_qkv(
       {.batch = 2, .tokens = 5, .heads = 4, .key_heads = 2, .head_dim = 6, .v_features = 3}, 300);
@@ -165,7 +165,7 @@ TEST_F(LinearAttentionErrors, SharedMemoryIsRefused) {
   refuse(c.out.data = rows.data(), {"out and the rotations of k must share no element"});
 }
 
-// Extents without an element may be arbitrarily large.
+// If one extent is 0, the others may be arbitrarily large.
 TEST_F(LinearAttentionErrors, CallsWithoutElementsSucceed) {
   constexpr std::int64_t many = std::int64_t{1} << 40;
   const Extents none{.batch = many, .tokens = 0, .heads = many, .features = 6};
@@ -212,9 +212,8 @@ double inner(const std::vector<double>& a, const std::vector<double>& b) {
   return sum;
 }
 
-// Directions within a block are orthogonal, those of two blocks are not. Lengths are those of
-// normal vectors, and components have the moments of a normal number. Another seed gives other
-// blocks.
+// Directions are orthogonal within a block of head_dim, but not across blocks. Their lengths and
+// components have the moments of normal vectors. Another seed gives other directions.
 TEST(RandomFeatures, AreOrthogonalAndNormal) {
   constexpr std::size_t d = 24;
   constexpr std::size_t features = 24 * 400 + 7;
@@ -244,13 +243,13 @@ TEST(RandomFeatures, AreOrthogonalAndNormal) {
   EXPECT_GT(largest_between, 0.1);
   EXPECT_NEAR(squares, 1, 0.02);
   EXPECT_NEAR(fourth, 3, 0.1);
-  EXPECT_NEAR(lengths, 2 * d, 4) << "the variance of chi-square with d degrees";
+  EXPECT_NEAR(lengths, 2 * d, 4) << "must be the variance of chi-square with d degrees of freedom";
   const auto other =
       test::value_of(make_random_features({.head_dim = d, .features = 1, .seed = 6}));
   EXPECT_NE(other[0], made[0]);
 }
 
-// The same bits on every machine.
+// A seed gives the same bits on every machine.
 TEST(RandomFeatures, HaveFixedBitsForASeed) {
   const auto made =
       test::value_of(make_random_features({.head_dim = 64, .features = 100, .seed = 2021}));

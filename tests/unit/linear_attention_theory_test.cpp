@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The statements of docs/theory/attention.md, computed: the side effects of rotating the
-// numerator alone, and how fast random features approach softmax attention.
+// Checks statements of docs/theory/attention.md: the side effects of rotating the numerator alone,
+// and how fast random features approach softmax attention.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,8 @@ void fill_normal(Tensor& tensor, double deviation, std::uint64_t seed) {
   });
 }
 
-// v holds columns of the identity, so out is the matrix of weights.
+// v is the identity, so out is the matrix of weights. A single feature of v is 1, so out holds the
+// sums of weights.
 Qkv normal_qkv(const test::LinearShape& shape, double deviation) {
   Qkv qkv = test::random_qkv(shape, 400);
   const std::int64_t v_features = shape.v_features;
@@ -41,7 +42,7 @@ Qkv normal_qkv(const test::LinearShape& shape, double deviation) {
 }
 
 struct Weights {
-  double negative = 0;  // share of negative weights
+  double negative = 0;  // the share of negative weights
   double least_sum = 1;
   double largest_sum = -1;
 };
@@ -65,11 +66,11 @@ Weights weights_of(std::int64_t tokens, std::optional<HeadWindow> window) {
   return weights;
 }
 
-// RoFormer, eq. 19, with elu + 1, bidirectional, on independent normal q and k of 64 features. An
-// independent program of this definition saw 0 %, 0.9 % and 8.7 % of negative weights at 64, 512
-// and 2048 tokens. Its rows summed to 0.50-0.73, 0.26-0.55 and 0.13-0.42; here the ends of these
-// ranges are those of eight heads.
-TEST(LinearAttentionTheory, RotatedNumeratorsGiveNegativeWeightsThatShrink) {
+// RoFormer's eq. 19 with elu + 1, bidirectional, on independent normal q and k of 64 features. The
+// expected numbers are from independent code, at 64, 512 and 2048 tokens. Shares of 0, 0.009 and
+// 0.087 of the weights were negative. A query's weights summed to 0.50-0.73, 0.26-0.55 and
+// 0.13-0.42. The sums here are the least and largest over eight heads.
+TEST(LinearAttentionTheory, RotatedNumeratorsGiveNegativeWeightsAndSumsBelowOne) {
   const HeadWindow window{.head_dim = 64, .rotary_dim = 64, .pairing = Pairing::half};
   const Weights few = weights_of(64, window);
   EXPECT_EQ(few.negative, 0);
@@ -90,7 +91,7 @@ TEST(LinearAttentionTheory, RotatedNumeratorsGiveNegativeWeightsThatShrink) {
 }
 
 // The numerator depends on position differences only.
-TEST(LinearAttentionTheory, AShiftOfPositionsChangesNothing) {
+TEST(LinearAttentionTheory, ShiftingAllPositionsChangesNoOutput) {
   LinearCase of{.map = EluPlusOne{},
                 .window = HeadWindow{.head_dim = 64, .rotary_dim = 64, .pairing = Pairing::half}};
   const Qkv qkv = normal_qkv({.tokens = 70, .head_dim = 64}, 1);
@@ -102,7 +103,7 @@ TEST(LinearAttentionTheory, AShiftOfPositionsChangesNothing) {
   });
 }
 
-// Root mean square over all elements of FAVOR+ minus softmax attention.
+// The root mean square difference between FAVOR+ and softmax attention over all elements.
 double error_of_favor(std::int64_t features, std::uint64_t seed) {
   constexpr std::int64_t tokens = 48;
   constexpr double softmax_scale = 0.125;
@@ -136,8 +137,8 @@ double error_of_favor(std::int64_t features, std::uint64_t seed) {
   return std::sqrt(squares);
 }
 
-// The mean of eight seeds: sixteen times the features, a quarter of the error.
-TEST(LinearAttentionTheory, FavorsErrorFallsWithTheRootOfFeatures) {
+// Sixteen times the features give a quarter of the error, averaged over eight seeds.
+TEST(LinearAttentionTheory, TheErrorOfFavorFallsWithTheRootOfFeatures) {
   const auto mean = [](std::int64_t features) {
     double sum = 0;
     for (std::uint64_t seed = 0; seed < 8; ++seed) sum += error_of_favor(features, seed) / 8;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The known defect of the rule of ids, and refusals. The fuzz target positions compares ids with
-// their definition; the ids of published classes are in tests/golden.
+// Differences between releases, a known defect of the id rule, and refusals. The fuzz target
+// `positions` compares ids with their definition. tests/golden has ids of published classes.
 #include "rotary/m_rope.hpp"
 
 #include <gtest/gtest.h>
@@ -18,8 +18,8 @@ using test::value_of;
 
 MRopeConvention named(std::string_view name) { return value_of(m_rope_convention(name)); }
 
-// A long video has more frames than max(rows, columns) / merge.
-TEST(MRope, TextAfterALongVideoGoesBackwards) {
+// The text's ids follow those of the rows and columns. In a long video the frames' ids are larger.
+TEST(MRope, TextAfterALongVideoHasSmallerIdsThanItsFrames) {
   const std::vector<TokenGroup> prompt = {TextTokenRun{3}, VideoPatches{8, 4, 4, 2.0},
                                           TextTokenRun{2}};
   const auto grid = value_of(m_rope_positions(prompt, named("qwen2.5-vl")));
@@ -30,7 +30,8 @@ TEST(MRope, TextAfterALongVideoGoesBackwards) {
   EXPECT_EQ(highest.positions.at(0, 35), 32);
 }
 
-// Transformers 5.3: every frame has the time 15 * 2, and rows are repeated before frames.
+// In Transformers 5.3 every frame has the time id 15 * 2. A row's id is repeated for all frames
+// before the next row's id.
 TEST(MRope, EachReleaseHasItsOwnIds) {
   const std::vector<TokenGroup> prompt = {TextTokenRun{15}, VideoPatches{4, 8, 12, 1.0},
                                           TextTokenRun{10}};
@@ -56,8 +57,8 @@ TEST(MRope, EachReleaseHasItsOwnIds) {
             "9007199254740993");
 }
 
-// The releases of Qwen2.5-VL differ if a frame does not last whole seconds.
-TEST(MRope, ReleasesDifferInFractionsOfSeconds) {
+// Releases of Qwen2.5-VL differ if a frame does not last an integer number of seconds.
+TEST(MRope, ReleasesDifferIfAFrameLastsAFractionOfASecond) {
   const std::vector<TokenGroup> prompt = {VideoPatches{4, 2, 2, 1.3}};
   const auto times = [&prompt](std::string_view name) {
     const auto ids = value_of(m_rope_positions(prompt, named(name))).positions;
@@ -72,9 +73,9 @@ TEST(MRope, ReleasesDifferInFractionsOfSeconds) {
   EXPECT_EQ(real.positions.at(2, 2), static_cast<double>(13 * 0.1F + 1));
 }
 
-// Ids of Qwen2_5_VLModel and Qwen3-Omni in Transformers 5.23 for these prompts. The next group
-// follows the rest of the sound, even if rows of the video have higher ids.
-TEST(MRope, IdsFollowTransformersOrderOfProductsAndGroups) {
+// The expected ids are those of Qwen2_5_VLModel and Qwen3-Omni in Transformers 5.23. The group
+// after a video follows its last audio token, even if the video's rows have higher ids.
+TEST(MRope, FrameTimesAndTheNextGroupFollowTransformers) {
   MRopeConvention convention = named("qwen2.5-vl");
   convention.ids_per_second = 25;
   const std::vector<TokenGroup> video = {VideoPatches{7, 2, 2, 0.7}};
@@ -91,8 +92,8 @@ TEST(MRope, IdsFollowTransformersOrderOfProductsAndGroups) {
   EXPECT_EQ(ids.delta, -5);
 }
 
-// Qwen3-Omni of Transformers 5.23: 18 + 1 + 47.56 in float32. Optimised code of gcc 12 once omitted
-// the last rounding.
+// Qwen3-Omni in Transformers 5.23 computes 18 + 1 * 47.56 in float32. Optimised code of gcc 12 once
+// omitted the last rounding.
 TEST(MRope, RealNumbersAreRoundedToFloat32) {
   MRopeConvention convention = named("qwen3-omni");
   convention.ids_per_second = 2;
@@ -105,9 +106,9 @@ TEST(MRope, RealNumbersAreRoundedToFloat32) {
   for (const double id : ids.numbers) EXPECT_EQ(id, static_cast<double>(static_cast<float>(id)));
 }
 
-// torch.linspace(0, 7, 27).round()[13] is 3 and torch.linspace(0, 13, 23).round()[11] is 7, by
-// torch 2.15 on a CPU; exact numbers would be 3.5 and 6.5, rounded to 4 and 6.
-TEST(MRope, ThumbnailsAreSpreadAsByTorch) {
+// In torch 2.15 on a CPU torch.linspace(0, 7, 27).round()[13] is 3 and torch.linspace(0, 13,
+// 23).round()[11] is 7. The exact numbers, 3.5 and 6.5, would round to 4 and 6.
+TEST(MRope, ThumbnailRowsRoundLikeTorchLinspace) {
   MRopeConvention convention = named("minicpm-v-4.7");
   convention.merge = 1;
   const auto row_of = [&convention](std::int64_t rows, std::int64_t canvas, std::int64_t row) {

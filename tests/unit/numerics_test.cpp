@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requirements of Numerics::transformers and ggml for specs, rotations and tensors.
+// The requirements of Numerics::transformers and ggml for specs, rotations and tensors; the
+// published error bounds.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -42,7 +43,7 @@ TEST(Numerics, FrequenciesOfTransformersAreFloat32) {
             frequencies_of(Numerics::exact).inv_freq);
 }
 
-TEST(Numerics, FrequenciesOfGgmlHaveARampOfWholePairs) {
+TEST(Numerics, FrequenciesOfGgmlUseTheRampOfWholePairs) {
   YarnScaling yarn{.factor = 32, .original_context_tokens = 4096, .ramp = YarnRamp::fractional};
   RotarySpec spec{.head_dim = 64,
                   .base = 150000.0,
@@ -139,7 +140,7 @@ TEST(Numerics, InverseNeedsAnAttentionFactorOf1) {
   }
 }
 
-TEST(Numerics, RemakingKeepsTheTensorsAndTakesTheNumerics) {
+TEST(Numerics, RemakingKeepsTheTensorTypeAndTakesTheNewNumerics) {
   Rotations rotations =
       value_of(make_rotations(frequencies_of(Numerics::exact), some, {.tensors = DType::f16}));
   EXPECT_EQ(rotations.numerics(), Numerics::exact);
@@ -232,7 +233,7 @@ TEST(Numerics, GgmlRefusesNumbersBeyondItsTypes) {
   refused(make_rotations(frequencies, some), {"frequencies.ggml", "none"});
 }
 
-TEST(Numerics, NumericsOfEnginesRefuseUnsupportedVariants) {
+TEST(Numerics, TransformersAndGgmlRefuseUnsupportedSpecs) {
   constexpr auto unsupported = ErrorCode::unsupported;
   for (const Numerics numerics : {Numerics::transformers, Numerics::ggml}) {
     RotarySpec spec = spec_of(numerics);
@@ -253,7 +254,7 @@ TEST(Numerics, TransformersNeedsAFrequencyForEachPair) {
           {"inv_freq must have one entry for each pair, 4", "got 3"});
 }
 
-// Values of the published bounds must not change: a user may have copied them.
+// The published bounds must not change, because users may have copied them.
 
 TEST(NumericContract, AngleErrorGrowsWithThePosition) {
   EXPECT_EQ(angle_error_bound(0), 0x1p-50);
@@ -296,16 +297,16 @@ TEST(NumericContract, Float16AddsHalfTheSpacingOfItsSubnormals) {
   EXPECT_EQ(f16_overflow, 65504 + 16);
 }
 
-// In units of 2^-53: the row's 2^-50 counts 8, and 8 √2 for both features.
-TEST(NumericContract, Float64IsTwoRoundingsPlusTheRowError) {
+// In units of 2^-53 the row's 2^-50 is 8, and 8 √2 for both features of a pair.
+TEST(NumericContract, Float64ErrorIsTwoRoundingsPlusTheRowError) {
   EXPECT_EQ(row_f64_error_bound(2, 0), 0x1p-49);
   EXPECT_NEAR(rotate_f64_error_bound(Direction::forward, 1, 0), 2 + 8 * 1.41421, 1e-4);
   EXPECT_NEAR(rotate_f64_error_bound(Direction::inverse, 1.25, 0), 5 + 8 * 1.41421, 1e-4);
   EXPECT_NEAR(rotate_f64_error_bound(Direction::inverse, 1, 0), 2 + 8 * 1.41421, 1e-4);
 }
 
-// The computed value is rounded, here binades above the exact one: its half ulp counts.
-TEST(NumericContract, RowsBelowTheAngleErrorStayWithinTheBound) {
+// The row's rounding is half an ulp of the computed value, here binades above the exact value.
+TEST(NumericContract, RowsSmallerThanTheAngleErrorStayWithinTheBound) {
   constexpr std::int64_t position = 35184409153272;
   constexpr double exact = -0x1.bd70a63c3facp-20;  // sin(position * inv_freq), by MPFR
   const auto frequencies = test::value_of(
@@ -318,7 +319,7 @@ TEST(NumericContract, RowsBelowTheAngleErrorStayWithinTheBound) {
   EXPECT_GT(error, angle_error_bound(position));  // the angle's bound alone would fail
 }
 
-// 64 features, 1000 keys, scores up to 30: a ten-thousandth of the largest value.
+// With 64 features, 1000 keys and scores up to 30, the bound is 2e-4 of the largest value.
 TEST(NumericContract, AttentionErrorGrowsWithScoresFeaturesAndKeys) {
   const AttendedRow row{.head_dim = 64, .keys = 1000, .score_size = 30};
   EXPECT_NEAR(attend_score_error(row), 72 * 30 * 0x1p-24, 1e-6);
@@ -336,7 +337,7 @@ TEST(NumericContract, AttentionErrorGrowsWithScoresFeaturesAndKeys) {
   with_vectors.value_distances = 129;
   EXPECT_NEAR(attend_sums_error(with_vectors) - attend_sums_error(row),
               (129 + 512 + 3 * 35 + 33) * 0x1p-24, 1e-8);
-  // No two sums of weights differ by more than this.
+  // For large scores the bound is 2: two weighted means differ by at most twice the largest value.
   const AttendedRow steep{.head_dim = 64, .keys = 1000, .score_size = 1e30};
   EXPECT_NEAR(attend_error_bound(steep) * 0x1p-24, 2, 1e-3);
   EXPECT_EQ(attend_error_bound({.head_dim = 64, .keys = 1 << 24}),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views in one buffer, at the sizes of models. The fuzz target views compares decisions about small
-// views of any strides with a list of their addresses.
+// Views in one buffer at the sizes of models. The fuzz target `views` checks small views of any
+// strides against a list of their addresses.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -12,7 +12,7 @@
 namespace rotary {
 namespace {
 
-// Slots of one fused projection at the sizes of real models. The check is exact and fast.
+// A fused projection stores q, k and v of a token side by side.
 TEST(Overlap, SlotsOfAFusedProjectionDoNotOverlap) {
   constexpr std::int64_t heads = 32;
   constexpr std::int64_t tokens = 64;
@@ -41,8 +41,9 @@ TEST(Overlap, SlotsOfAFusedProjectionDoNotOverlap) {
   }
 }
 
-// The strides of single indices do not matter: any two views of one token and head are in place.
-TEST(Overlap, StridesOfSingleIndicesDoNotMatter) {
+// The stride of an axis with one index is never used. So any two views of the same token and head
+// are in place.
+TEST(Overlap, StridesOfAxesWithOneIndexAreIgnored) {
   const HeadWindow window{
       .head_dim = 4, .rotary_dim = 4, .first_feature = 0, .pairing = Pairing::half};
   const Rotations rotations = test::rotations_of(test::frequencies_of(window),

@@ -40,7 +40,7 @@ TEST(Overrides, TheLastOverrideWins) {
   EXPECT_EQ(resolved_with({{"rope_theta", "3"}, {"rope_theta", "7"}}).base.get(), 7);
 }
 
-TEST(Overrides, TextThatIsNoJsonIsAString) {
+TEST(Overrides, TextThatIsNotJsonIsAString) {
   test::refused(resolve(llama_with(""), {.overrides = {{"rope_theta", "1e6x"}}}),
                 {"rope_theta must be a number", "1e6x"}, ErrorCode::malformed_input);
 }
@@ -59,7 +59,7 @@ Result<ModelSpec> with(std::string_view config, ConfigOverride change) {
   return resolve(config, {.overrides = {std::move(change)}});
 }
 
-// An unread key would change nothing, and its user would not know.
+// An override of an unread key would silently change nothing.
 TEST(Overrides, UnreadKeysAreRefused) {
   test::refused(with(llama_with(""), {"layer_norm_eps", "1"}),
                 {"one that is read for this model", "got layer_norm_eps"});
@@ -88,7 +88,7 @@ TEST(Overrides, RefusalsProposeTheLanguageModelsKey) {
 }
 
 TEST(Overrides, KeysReadUnderAnotherPathAreAccepted) {
-  // Gemma 3's dictionary moves to its full layers, so its path changes.
+  // Gemma 3's rope_scaling moves to the full-attention layers, so its path changes.
   const std::string gemma = test::model_with("gemma3_text", R"("rope_scaling": {
       "rope_type": "linear", "factor": 8})");
   const auto model = with(gemma, {"rope_scaling.factor", "4"});
@@ -101,7 +101,7 @@ TEST(Overrides, KeysReadUnderAnotherPathAreAccepted) {
                    {"attn_config.rope_theta", "1e6"}));
 }
 
-// A text_config made by the override alone is not the config of a language model.
+// A text_config that only the override creates is not a language model's config.
 TEST(Overrides, RefusalsForAPlainModelProposeItsOwnKey) {
   test::refused(with(llama_with(R"("rope_scaling": {"rope_type": "linear", "factor": 2})"),
                      {"text_config.rope_theta", "5e6"}),
@@ -135,11 +135,11 @@ ConfigOverride renamed(std::string_view key, std::string_view from) {
   return {.key = std::string(key), .value = {}, .from = std::string(from)};
 }
 
-// An unknown model with its own name for each key.
+// An unknown model with its own key for each size.
 constexpr std::string_view own_names = R"({"model_type": "frontier", "width": 128, "n_heads": 2,
     "depth": 3, "span": 4096, "inner": {"theta": 5e5}})";
 
-TEST(Overrides, ARenamedKeyTakesTheValueOfItsName) {
+TEST(Overrides, ARenamedKeyTakesTheValueOfTheModelsOwnKey) {
   const ModelSpec model = test::resolved(
       own_names,
       {.pairing = Pairing::half,
@@ -167,8 +167,7 @@ TEST(Overrides, ARenamedKeyMustBeReadAndHaveOneValue) {
   test::refused(renaming("head_dim", "hidden_size.x"), {"got hidden_size.x"});
 }
 
-// The refusal proposes the option that would help.
-TEST(Overrides, RefusalsProposeTheNamesOfKeys) {
+TEST(Overrides, RefusalsProposeTheOptionThatHelps) {
   const ResolveOptions half{.pairing = Pairing::half};
   test::refused(resolve(R"({"model_type": "new", "d_model": 128, "n_head": 2})", half),
                 {"--key hidden_size=d_model --key num_attention_heads=n_head"},

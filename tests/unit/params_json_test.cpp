@@ -51,7 +51,7 @@ TEST(ParamsJson, AnAbsentBaseIs10000WithAWarning) {
 }
 
 // The factor 32 of Llama 3.2's config.json cannot be expressed in params.json.
-TEST(ParamsJson, ScaledRopeMeansLlama31sParameters) {
+TEST(ParamsJson, UseScaledRopeMeansLlama31sParameters) {
   const ModelSpec model = resolved(meta_with(R"("rope_theta": 5e5, "use_scaled_rope": true)"));
   EXPECT_EQ(only(model).spec.scaling, Scaling(Llama3Scaling{8, 1, 4, 8192}));
   EXPECT_TRUE(warns(model, "3.2"));
@@ -115,7 +115,7 @@ TEST(ParamsJson, MissingAndInconsistentSizesAreRefused) {
             {"dim must be a positive multiple of n_heads", "250"});
 }
 
-// A file understood in part would lose its scaling.
+// A file whose keys are read only in part would lose its scaling.
 TEST(ParamsJson, RefusesKeysOfTheOtherMaker) {
   not_supported(meta_with(R"("rope_theta": 5e5, "yarn": {"factor": 8,
                    "original_max_position_embeddings": 8192})"),

@@ -48,15 +48,16 @@ TEST(PositionMaps, RelativePositionsFollowTheDefinition) {
       }
     }
   }
-  // This is W - W/G, one of two forms in use, with 10/4 rounded down, in prefill and decode alike.
+  // Distant keys are at floor(d / G) + W - floor(W / G), one of two forms in use.
   EXPECT_EQ(relative_position(SelfExtend{10, 4}, 100, 0, 1), 25 + 10 - 2);
   EXPECT_EQ(relative_position(SelfExtend{1, 8}, 7, 0, 1), 1);
-  // ChunkLlama of 4096 trained tokens: 3072 and 256. No distance leaves the trained context.
+  // ChunkLlama uses chunk 3072 and local 256 for 4096 trained tokens. No distance exceeds the
+  // trained context.
   EXPECT_EQ(relative_position(DualChunk{3072, 256}, 100000, 0, 1), 3072);
   EXPECT_EQ(relative_position(DualChunk{3072, 256}, 2816, 2815, 1), 1);
 }
 
-// Σ over pairs of a cos φ - b sin φ, a + ib = q conj(k).
+// Σ over pairs of a cos φ - b sin φ, where φ is the pair's angle and a + ib = q conj(k).
 double score_at(std::int64_t distance, const std::vector<double>& inv_freq,
                 const std::vector<double>& a, const std::vector<double>& b) {
   double score = 0;
@@ -73,7 +74,7 @@ TEST(PositionMaps, ClippedScoresFallWithDistanceOnlyIfQueryAndKeyAreEqual) {
   for (int p = 0; p < 64; ++p) inv_freq.push_back(std::pow(10000.0, -p / 64.0));
   const std::vector<double> ones(64, 1.0);
   const std::vector<double> zeros(64, 0.0);
-  // The slowest pair reaches π at π 10000^(63/64) = 27205.5 and more.
+  // The slowest pair's angle reaches π at the distance π 10000^(63/64) = 27205.07.
   for (std::int64_t distance = 0; distance < 27206; ++distance)
     ASSERT_LT(score_at(distance + 1, inv_freq, ones, zeros),
               score_at(distance, inv_freq, ones, zeros))
@@ -129,7 +130,7 @@ class PositionMapsErrors : public test::Refusals<MapCall> {
   }
 };
 
-TEST_F(PositionMapsErrors, EachMapSaysItsRequirement) {
+TEST_F(PositionMapsErrors, EachMapStatesItsRequirements) {
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   accept(c);
   refuse_map({}, {"window must be from 0 to", "got -1"});
@@ -148,7 +149,7 @@ TEST_F(PositionMapsErrors, EachMapSaysItsRequirement) {
   refuse_map(ClippedAngle{std::nan("")}, {"max_angle", "got nan"});
 }
 
-TEST_F(PositionMapsErrors, UnsuitableArgumentsOfAMapAreRefused) {
+TEST_F(PositionMapsErrors, UnsuitableArgumentsAreRefused) {
   refuse(c.options.frequencies = nullptr, {"frequencies must be given", "null"});
   refuse(c.options.attend.scale = 0, {"scale", "got 0"});
   refuse(c.frequencies.contexts.last = 4096, {"the same for every context", "1 to 4096"});
@@ -171,7 +172,7 @@ TEST_F(PositionMapsErrors, UnsuitableArgumentsOfAMapAreRefused) {
   refuse(c.out.extents.features = 5, {"out and q must share no element"});
 }
 
-TEST_F(PositionMapsErrors, UnusedOptionsOfAMapAreRefused) {
+TEST_F(PositionMapsErrors, OptionsThatMapsDoNotUseAreRefused) {
   const RelativeBias bias = Alibi{.heads = 4};
   const ShawTable shaw;
   std::vector<std::byte> memory(64);
@@ -188,7 +189,7 @@ TEST_F(PositionMapsErrors, UnusedOptionsOfAMapAreRefused) {
   refuse_option(options.memory = memory, "memory");
 }
 
-// A bound of 2^62 positions or more counts as none.
+// A bound of 2^62 positions or more counts as no bound.
 TEST(PositionMaps, AnAngleThatNoPositionReachesHasNoBound) {
   EXPECT_EQ(positions_to(0x1p21, 0x1p-40), std::int64_t{1} << 61);
   EXPECT_EQ(positions_to(0x1p22, 0x1p-40), any_distance);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every requirement of append and attend for int8 caches, broken once: the error states it and the
-// value, and no byte has changed.
+// Breaks each requirement of append and attend for int8 caches once. The error must state
+// requirement and value, and no byte may change.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -34,7 +34,7 @@ Int8Heads filled(const Extents& extents, std::uint64_t seed) {
   return heads;
 }
 
-// Heads of two batch rows of three tokens for a cache.
+// A valid call with two batch rows of three tokens.
 struct AppendCall {
   Int8Heads k_cache = filled(k_blocks, 1);
   Int8Heads v_cache = filled(v_blocks, 2);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the encodings of models without rotation with Transformers 5.23.0:
-// build_mpt_alibi_tensor, build_alibi_tensor of BLOOM and Falcon,
-// T5Attention._relative_position_bucket and the sinusoidal classes, run with torch 2 in float32.
+// Models that add biases or sinusoids and do not rotate. The expected numbers are from Transformers
+// 5.23.0 with torch 2 in float32: build_mpt_alibi_tensor, build_alibi_tensor of BLOOM and Falcon,
+// T5Attention._relative_position_bucket and the sinusoidal classes.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -35,7 +35,7 @@ void expect_near(const std::vector<double>& got, const std::vector<double>& want
     EXPECT_NEAR(got[i], wanted[i], std::abs(wanted[i]) * 0x1p-23) << i;
 }
 
-TEST(Added, MptsSlopesAgreeWithTransformers) {
+TEST(AddedEncodings, MptsSlopesAgreeWithTransformers) {
   expect_near(slopes_of(R"({"model_type": "mpt", "n_layers": 2, "n_heads": 12})"),
               {0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625, 0.0078125, 0.00390625, 0.707106769,
                0.353553385, 0.176776692, 0.0883883461});
@@ -45,7 +45,7 @@ TEST(Added, MptsSlopesAgreeWithTransformers) {
        0.03125, 0.0220970865, 0.015625, 0.0110485433, 0.0078125, 0.00552427163, 0.00390625});
 }
 
-TEST(Added, MptsBiasMaxSetsTheSlopes) {
+TEST(AddedEncodings, MptsBiasMaxSetsTheSlopes) {
   constexpr std::string_view config =
       R"({"model_type": "mpt", "n_layers": 2, "n_heads": 12,
           "attn_config": {"alibi_bias_max": 16}})";
@@ -58,11 +58,11 @@ TEST(Added, MptsBiasMaxSetsTheSlopes) {
       {"bias_max must be > 0"});
 }
 
-TEST(Added, SlopesOfBloomFalconAndBaichuanAgree) {
+TEST(AddedEncodings, SlopesOfBloomFalconAndBaichuanAgreeWithTransformers) {
   constexpr std::string_view bloom = R"({"model_type": "bloom", "n_layer": 2, "n_head": 6})";
   expect_near(slopes_of(bloom), {0.25, 0.0625, 0.015625, 0.00390625, 0.5, 0.125});
   EXPECT_EQ(std::get<Alibi>(*resolved(bloom).relative_bias).form, AlibiForm::key_position);
-  // Falcon divides its biases by sqrt(head_dim), 8, with the scores.
+  // Falcon adds its biases before it divides scores by sqrt(head_dim), 8.
   expect_near(slopes_of(R"({"model_type": "falcon", "num_hidden_layers": 2, "alibi": true,
                             "num_attention_heads": 4, "hidden_size": 256})"),
               {0.03125, 0.0078125, 0.001953125, 0.00048828125});
@@ -72,7 +72,7 @@ TEST(Added, SlopesOfBloomFalconAndBaichuanAgree) {
   EXPECT_EQ(std::get<Alibi>(*resolved(baichuan).relative_bias).form, AlibiForm::causal);
 }
 
-TEST(Added, UnknownHeadsGiveNoBias) {
+TEST(AddedEncodings, MissingKeysGiveNoEncoding) {
   EXPECT_FALSE(resolved(R"({"model_type": "bloom", "n_layer": 2})").relative_bias);
   EXPECT_FALSE(resolved(R"({"model_type": "marian", "encoder_layers": 2})").sinusoidal);
   EXPECT_FALSE(resolved(R"({"model_type": "falcon", "n_layer": 2, "n_head": 4, "head_dim": 64,
@@ -91,7 +91,7 @@ std::vector<std::int64_t> buckets_of(const T5Bias& bias) {
   return buckets;
 }
 
-TEST(Added, T5sBucketsAgreeWithTransformers) {
+TEST(AddedEncodings, T5sBucketsAgreeWithTransformers) {
   for (const std::string_view type : {"t5", "mt5", "umt5", "switch_transformers", "longt5"}) {
     SCOPED_TRACE(type);
     const ModelSpec model = resolved(R"({"model_type": ")" + std::string(type) +
@@ -125,10 +125,11 @@ std::vector<double> row_of(std::string_view config, std::int64_t position) {
 struct SinusoidalCase {
   std::string_view config;
   std::int64_t position;
-  std::vector<double> row;  // of eight features, by the class
+  std::vector<double> row;  // the class's eight features
 };
 
-// Position 3 by classes that count from 0.
+// Rows 3 and 5 of the classes' tables. marian: sines, then cosines. ends: the same with 1/10000 as
+// last frequency. transformer: sines and cosines in turn.
 const std::vector<double> marian_3 = {0.14112000, 0.29552022, 0.02999550, 0.00300000,
                                       -0.9899925, 0.95533651, 0.99955004, 0.99999553};
 const std::vector<double> ends_3 = {0.14112000, 0.13879810, 0.00646326, 0.00030000,
@@ -138,7 +139,7 @@ const std::vector<double> ends_5 = {-0.9589243, 0.23000173, 0.01077197, 0.000500
 const std::vector<double> transformer_3 = {0.14112000, -0.9899925, 0.29552022, 0.95533651,
                                            0.02999550, 0.99955004, 0.00300000, 0.99999553};
 
-TEST(Added, SinusoidsOfEachFamilyAgreeWithItsClass) {
+TEST(AddedEncodings, SinusoidsOfEachFamilyAgreeWithItsClass) {
   const std::vector<double> zeros(8);
   for (const SinusoidalCase& each : std::vector<SinusoidalCase>{
            {R"({"model_type": "marian", "encoder_layers": 2, "d_model": 8})", 3, marian_3},
@@ -181,8 +182,8 @@ TEST(Added, SinusoidsOfEachFamilyAgreeWithItsClass) {
             {"d_model", "dim must be"});
 }
 
-// A config that chooses learned vectors has no table.
-TEST(Added, LearnedVectorsGiveNoTable) {
+// A config that selects learned vectors has no sinusoidal table.
+TEST(AddedEncodings, LearnedVectorsGiveNoTable) {
   for (const std::string_view config :
        {R"({"model_type": "xlm", "n_layers": 2, "emb_dim": 8})",
         R"({"model_type": "trocr", "decoder_layers": 2, "d_model": 8})",
@@ -194,8 +195,8 @@ TEST(Added, LearnedVectorsGiveNoTable) {
   }
 }
 
-// Relative encodings that ModelSpec cannot describe, and convolutions.
-TEST(Added, AFamilyWithoutARowIsRefused) {
+// These families use convolutions, or relative encodings that ModelSpec cannot describe.
+TEST(AddedEncodings, FamiliesThatModelSpecCannotDescribeAreRefused) {
   for (const std::string_view type : {"deberta-v2", "mpnet", "beit", "wav2vec2", "udop", "xlnet"}) {
     test::not_supported(test::model_with(type), {"model_type must be one of", type});
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Positions with several axes, from sections, towers and diffusion transformers.
-// tests/golden/axis_rows_golden_test.cpp compares their numbers with other programs'.
+// Configs with several position axes: mrope_section lists, vision towers and diffusion
+// transformers. tests/golden/axis_rows_golden_test.cpp compares their rows with other programs'.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -62,17 +62,17 @@ TEST(Sections, MustAddUpToThePairs) {
   malformed(config("[8, 8, 8, 8]"), {"mrope_section", "3 entries", "got 4"});
   malformed(config("3"), {"mrope_section", "array of numbers"});
   malformed(config(R"(["a"])"), {"mrope_section"});
-  // If pairs are dealt in turn, an axis other than the first gets at most every third pair.
+  // When pairs are dealt in turn, an axis other than the first gets at most every third pair.
   malformed(config("[4, 24, 4]"), {"interleaved deals, 17 for axis 0", "got 4"});
 }
 
-TEST(Sections, AreThoseOfTheClassIfTheConfigHasNone) {
+TEST(Sections, DefaultToThoseOfTheClass) {
   const ModelSpec model = resolved(
       R"({"model_type": "qwen3_vl_text", "hidden_size": 256, "num_attention_heads": 2,
           "head_dim": 128, "num_hidden_layers": 2})");
   EXPECT_EQ(axes_of(model).value().pairs, (Counts{24, 20, 20}));
   EXPECT_TRUE(model.warnings.empty());
-  // Classes that deal pairs in turn run with any number of pairs, those with blocks do not.
+  // Classes that deal pairs in turn accept any number of pairs. Classes with blocks do not.
   EXPECT_EQ(axes(model_with("qwen3_vl_text")).pairs, (Counts{11, 11, 10}));
   const ModelSpec other = resolved(model_with("qwen2_vl_text"));
   EXPECT_FALSE(axes_of(other));
@@ -88,7 +88,7 @@ TEST(Sections, AContradictingKeyIsIgnoredWithAWarning) {
             {"mrope_interleaved"});
 }
 
-TEST(Sections, AreDealtAsTheConfigSaysForAnUnknownFamily) {
+TEST(Sections, FollowTheConfigForAnUnknownFamily) {
   const ResolveOptions asked{.pairing = Pairing::half};
   const auto arrangement = [&](std::string_view more) {
     const auto members = R"(, "rope_theta": 10000)" + std::string(more);
@@ -155,13 +155,13 @@ TEST(Parts, ATowerAcceptsOnlyTheRulesAxialAndDefault) {
   not_supported(model_with("llama", R"("rope_scaling": {"rope_type": "axial"})"), {"axial"});
 }
 
-// Mistral's own format: other code reads its language model.
+// A params.json of Mistral with a vision encoder.
 constexpr std::string_view pixtral_params =
     R"({"dim": 64, "n_heads": 4, "n_layers": 2, "rope_theta": 1e9, "vision_encoder":
        {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 3, "image_size": 1540,
         "patch_size": 14, "rope_theta": 1e4}})";
 
-TEST(Parts, AreReadForAParamsJson) {
+TEST(Parts, AreReadFromAParamsJson) {
   const auto parts = test::value_of(model_parts(pixtral_params));
   ASSERT_EQ(parts.size(), 2U);
   EXPECT_EQ(parts[1].config_part, "vision_encoder");
@@ -172,7 +172,7 @@ TEST(Parts, AreReadForAParamsJson) {
   EXPECT_EQ(spec.head_dim, 16);
   EXPECT_EQ(spec.pairing, Pairing::interleaved);
   EXPECT_EQ(spec.base.get(), 1e4);
-  // freqs[::2] for rows, freqs[1::2] for columns.
+  // The class uses freqs[::2] for rows and freqs[1::2] for columns.
   const Frequencies made = test::value_of(make_frequencies(spec));
   EXPECT_EQ(made.axes.of_pair, (std::vector<std::int32_t>{0, 0, 0, 0, 1, 1, 1, 1}));
   EXPECT_NEAR(made.inv_freq[1], std::pow(1e4, -2.0 / 8), 1e-16);
@@ -181,8 +181,8 @@ TEST(Parts, AreReadForAParamsJson) {
                 {"text", "got vision"});
 }
 
-// torch.cat([x_cis.unsqueeze(-1), y_cis.unsqueeze(-1)], -1): a column, a row, a column, ...
-TEST(Parts, MoonVitTurnsByColumnsAndRowsInTurn) {
+// torch.cat([x_cis.unsqueeze(-1), y_cis.unsqueeze(-1)], -1) in the class alternates the axes.
+TEST(Parts, MoonVitAlternatesColumnsAndRows) {
   const ModelSpec of_vl = resolved(
       R"({"model_type": "kimi_vl", "text_config": {"model_type": "deepseek_v3"}, "vision_config":
           {"model_type": "moonvit", "hidden_size": 32, "num_attention_heads": 4,
@@ -233,7 +233,7 @@ TEST(Parts, MissingPartsAreRefused) {
   refused(with_tower("{}"), {.part = static_cast<ModelPart>(7)}, {"part"});
 }
 
-// Nobody can say how the axes of an unknown tower are dealt.
+// Nobody knows how an unknown tower deals pairs to axes.
 TEST(Parts, APairingIsNotEnoughForAnUnknownTower) {
   const ResolveOptions asked{.pairing = Pairing::half, .part = ModelPart::vision};
   test::refused(resolve(with_tower(R"({"model_type": "mystery", "head_dim": 64})"), asked),
@@ -299,8 +299,7 @@ TEST(Diffusion, UnsupportedModelsAreRefusedByName) {
                 ErrorCode::unsupported);
 }
 
-// DINOv3 turns by 2 pi times a coordinate in [-1, 1].
-TEST(Towers, Dinov3ScalesCentresByTwoPi) {
+TEST(Towers, Dinov3ScalesCoordinatesByTwoPi) {
   const Axes centres = axes(model_with("dinov3_vit"));
   EXPECT_EQ(centres.scales, (std::vector<double>(2, 2 * std::numbers::pi)));
 }

@@ -19,7 +19,7 @@ constexpr std::string_view gpt_neox =
     R"({"model_type": "gpt_neox", "hidden_size": 6144, "num_attention_heads": 64,
         "num_hidden_layers": 44, "max_position_embeddings": 2048})";
 
-TEST(ResolveFamilies, LlamaMistralAndQwen2TurnTheWholeHeadInHalves) {
+TEST(ResolveFamilies, LlamaMistralAndQwen2RotateTheFullHeadInHalves) {
   for (const std::string_view family : {"llama", "mistral", "qwen2"}) {
     SCOPED_TRACE(family);
     std::string config = llama_with("");
@@ -63,11 +63,11 @@ TEST(ResolveFamilies, GptNeoxReadsRopeParametersFirst) {
                     "rope_type": "default"}})");
   EXPECT_EQ(resolved_rotary(config).rotary_dim, 48);
   config.replace(config.size() - 1, 1, R"(, "rotary_pct": 0.25})");
-  EXPECT_EQ(resolved_rotary(config).rotary_dim, 48);  // only fills a gap of the dictionary
+  EXPECT_EQ(resolved_rotary(config).rotary_dim, 48);  // rotary_pct does not replace the fraction
 }
 
-// GPTNeoXConfig does not read the names of other families, so they get a warning.
-TEST(ResolveFamilies, GptNeoxIgnoresTheNamesOfOthers) {
+// GPTNeoXConfig does not read other families' keys, so they get a warning.
+TEST(ResolveFamilies, GptNeoxIgnoresOtherFamiliesKeysWithAWarning) {
   std::string config(gpt_neox);
   config.replace(config.size() - 1, 1, R"(, "rope_theta": 20000, "partial_rotary_factor": 0.5})");
   const ModelSpec model = resolved(config);
@@ -100,7 +100,7 @@ TEST(ResolveFamilies, GptjIgnoresRopeThetaWithAWarning) {
   EXPECT_TRUE(warns(model, "rope_theta"));
 }
 
-TEST(ResolveFamilies, AStatedHeadDimReplacesTheQuotient) {
+TEST(ResolveFamilies, AStatedHeadDimReplacesHiddenSizePerHead) {
   EXPECT_EQ(resolved_rotary(llama_with(R"("head_dim": 96)")).head_dim, 96);
   EXPECT_EQ(resolved_rotary(llama_with(R"("head_dim": null)")).head_dim, 64);
   EXPECT_EQ(resolved_rotary(R"({"model_type": "llama", "head_dim": 80})").head_dim, 80);
@@ -123,7 +123,7 @@ TEST(ResolveFamilies, AnUnknownFamilyNeedsAPairing) {
   EXPECT_EQ(model.layers.size(), 3U);
 }
 
-// No base is guessed for a family that is not known.
+// The base of an unknown family is never guessed.
 TEST(ResolveFamilies, AnUnknownFamilyNeedsABase) {
   test::refused(resolve(R"({"head_dim": 64})", {.pairing = Pairing::half}),
                 {"rope_theta", "must be given", "got none"}, ErrorCode::malformed_input);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes from outside: for any bytes resolve() returns a model, or an error that says what and
-// where.
+// For any bytes resolve() returns a model, or an error that says what is wrong and where.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -32,14 +31,14 @@ TEST(ResolveJson, EmptyTextIsRefused) {
 }
 
 // nlohmann/json takes a NUL byte for the end of the text.
-TEST(ResolveJson, TextBehindANulIsRefused) {
+TEST(ResolveJson, TextAfterANulIsRefused) {
   const std::string config = llama_with("");
   for (const std::string& behind : {std::string("\0", 1), std::string("\0{]", 3)}) {
     malformed(config + behind, {"NUL", std::to_string(config.size())});
   }
 }
 
-TEST(ResolveJson, AnotherJsonValueIsRefused) {
+TEST(ResolveJson, JsonValuesOtherThanObjectsAreRefused) {
   malformed("[]", {"JSON object", "got []"});
   malformed("3", {"JSON object", "got 3"});
   malformed("null", {"JSON object", "got null"});
@@ -67,7 +66,7 @@ TEST(ResolveJson, AlmostJsonIsRefused) {
   malformed("\xF8.json", {"a path (\\xf8.json): load_model()"});
 }
 
-// JSON has no such numbers.
+// JSON does not allow these numbers, or a double cannot hold them.
 TEST(ResolveJson, InvalidNumbersAreRefused) {
   for (const std::string_view number :
        {"1e400", "-1e400", "0x10", "nan", "inf", "-NaN", "NaNx", "+Infinity", "Infinity1",
@@ -77,7 +76,8 @@ TEST(ResolveJson, InvalidNumbersAreRefused) {
   }
 }
 
-// Python writes these. Mostly the key is not read, as time_step_limit of Mamba-2.
+// Python writes NaN and Infinity, mostly for keys that are not read, such as Mamba-2's
+// time_step_limit.
 TEST(ResolveJson, UnreadNonFiniteNumbersAreAccepted) {
   for (const std::string_view number : {"NaN", "Infinity", "-Infinity"}) {
     EXPECT_TRUE(resolve(llama_with(member("time_step_limit", number)))) << number;
@@ -99,7 +99,8 @@ TEST(ResolveJson, NonFiniteNumbersOfKnownKeysAreRefused) {
             {"rope_scaling.factor must be a number, got NaN"});
 }
 
-// Elsewhere NaN and Infinity change nothing: the text is read, or refused at the same byte.
+// NaN and Infinity are allowed only as values and in strings. They do not shift the byte that an
+// error names.
 TEST(ResolveJson, MisplacedNonFiniteNumbersAreRefused) {
   const std::string config =
       R"({"model_type": "llama", "NaN": "NaN, Infinity", "a": "\"NaN", "b": NaN, "head_dim": 8})";
@@ -146,7 +147,7 @@ TEST(ResolveJson, MoreThan64LevelsAreRefused) {
   malformed(objects, {"64"});
 }
 
-// A value is shown shortened: a message stays one sentence.
+// Messages shorten long values and keys.
 TEST(ResolveJson, MessagesStayShort) {
   const std::string long_text(100'000, 'a');
   std::string twice = member(long_text, "1");
@@ -164,7 +165,7 @@ TEST(ResolveJson, MessagesStayShort) {
   }
 }
 
-// Bytes are changed, removed or repeated at random. Any answer is right, a crash is not.
+// Changes, removes or repeats bytes at random. Any result is right, but a crash is not.
 TEST(ResolveJson, DamagedTextNeverCrashes) {
   test::Random random(37);
   const std::string config = llama_with(
@@ -202,7 +203,7 @@ using test::not_supported;
 
 constexpr std::size_t large = std::size_t{2} << 20;
 
-// "item(0), item(1), …" until it is large.
+// "item(0), item(1), …" until the text is large.
 std::string many(const std::function<std::string(int)>& item) {
   std::string text = item(0);
   for (int i = 1; text.size() < large; ++i) text.append(", ").append(item(i));
@@ -254,7 +255,7 @@ TEST(ResolveLarge, LongUnreadKeysAreAcceptedAndLongValuesRefused) {
                 {"rop_rop_"});
 }
 
-// A short config cannot ask for unbounded sizes either.
+// A short config cannot ask for unbounded sizes, either.
 TEST(ResolveLarge, HeadsAbove65536FeaturesAreRefused) {
   EXPECT_TRUE(resolve(R"({"model_type": "llama", "head_dim": 65536})"));
   malformed(R"({"model_type": "llama", "head_dim": 65538})",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models whose layers differ: which layers rotate, with which base, which have no attention, and
-// the temperature of their queries.
+// Models whose layers differ: which rotate and with which base, which have no attention, and the
+// temperature of queries.
 #include <gtest/gtest.h>
 
 #include "support/resolving.hpp"
@@ -84,7 +84,7 @@ TEST(LayerKinds, Gemma3HasTwoBasesAndScalesFullLayers) {
   const ModelSpec plain = resolved(model_with("gemma3_text"));
   EXPECT_EQ(rotary_for(plain, "full_attention").spec.base.get(), 1e6);
   EXPECT_EQ(rotary_for(plain, "sliding_attention").spec.base.get(), 10000);
-  EXPECT_EQ(plain.layers[3].rotary, plain.layers[0].rotary);  // of six, the last is full
+  EXPECT_EQ(plain.layers[3].rotary, plain.layers[0].rotary);  // only every sixth layer is full
 }
 
 TEST(LayerKinds, Gemma3ReadsNestedBases) {
@@ -113,11 +113,11 @@ TEST(LayerKinds, ModernbertScalesBothLayerTypes) {
     EXPECT_EQ(rotary_for(model, type).spec.scaling, Scaling(LinearScaling{.factor = 2}));
   EXPECT_EQ(rotary_for(model, "full_attention").spec.base.get(), 160000);
   EXPECT_EQ(rotary_for(model, "sliding_attention").spec.base.get(), 10000);
-  EXPECT_EQ(model.layers[0].rotary, model.layers[3].rotary);  // every third, from the first
+  EXPECT_EQ(model.layers[0].rotary, model.layers[3].rotary);  // full: every third, from the first
   EXPECT_NE(model.layers[0].rotary, model.layers[1].rotary);
 }
 
-TEST(LayerKinds, MimoTurnsAThirdAndNamesItsSlidingBase) {
+TEST(LayerKinds, MimoRotatesAThirdAndReadsTheSlidingBase) {
   const ModelSpec model = resolved(
       R"({"model_type": "mimo_v2_flash", "head_dim": 192, "num_hidden_layers": 7,
           "rope_theta": 5000000, "swa_rope_theta": 10000, "partial_rotary_factor": 0.334,
@@ -174,7 +174,7 @@ TEST(LayerKinds, Step3p5ReadsListsOfBasesAndFractions) {
 }
 
 // Sliding layers are "main" and unscaled. The others are "compress" and have their own base.
-TEST(LayerKinds, DeepseekV4TurnsTheEndOfTheHead) {
+TEST(LayerKinds, DeepseekV4RotatesTheEndOfTheHead) {
   const ModelSpec model = resolved(
       R"({"model_type": "deepseek_v4", "head_dim": 512, "qk_rope_head_dim": 64,
           "num_hidden_layers": 3, "compress_ratios": [0, 4, 128], "rope_theta": 10000.0,
@@ -211,7 +211,7 @@ TEST(LayerKinds, HybridModelsHaveLayersWithoutAttention) {
   EXPECT_EQ(layers_of(resolved(model_with("mamba"))), "- - - -");
 }
 
-TEST(LayerKinds, LayersThatLookAtAnImageDoNotRotate) {
+TEST(LayerKinds, CrossAttentionLayersDoNotRotate) {
   EXPECT_EQ(
       layers_of(resolved(model_with("mllama_text_model", R"("cross_attention_layers": [1, 3])"))),
       "R0 N R0 N");
@@ -263,7 +263,7 @@ TEST(LayerKinds, Ministral3QueriesGrowEverywhere) {
   const QueryTemperature wanted =
       StepTemperature{.scale = 0.1, .interval_tokens = 16384, .offset = 0};
   for (const ModelLayer& layer : model.layers) EXPECT_EQ(layer.query_temperature, wanted);
-  EXPECT_EQ(model.rotary.front().softmax_factor, 1);  // no latent attention
+  EXPECT_EQ(model.rotary.front().softmax_factor, 1);  // because it has no latent attention
   not_supported(model_with("llama", R"("rope_parameters": {"rope_type": "default",
                                                    "llama_4_scaling_beta": 0.1})"),
                 {"llama_4_scaling_beta"});

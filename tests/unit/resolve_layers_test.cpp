@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which layer uses which rotary embedding: one for all, or one for each layer type.
+// The rotary embedding of each layer: one for all layers, or one for each layer type.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -89,7 +89,7 @@ TEST(ResolveLayers, LayerTypesMustFitTheLayerCount) {
                   {"layer_types", "array of strings", "[1,2]"});
 }
 
-TEST(ResolveLayers, AMissingCountGivesNoListAndAWarning) {
+TEST(ResolveLayers, AMissingLayerCountGivesNoLayersAndAWarning) {
   const ModelSpec model = resolved(R"({"model_type": "llama", "head_dim": 64})");
   EXPECT_TRUE(model.layers.empty());
   EXPECT_EQ(model.rotary.size(), 1U);
@@ -103,9 +103,9 @@ std::optional<Origin> origin_of_softcap(const ModelSpec& model) {
   return {};
 }
 
-// Gemma 2's class caps scores if the config is silent; null means no cap. Other families' code does
-// not use the key.
-TEST(ResolveSoftcap, IsThatOfTheConfigOrOfTheClass) {
+// Gemma 2's class caps scores at 50 if the key is absent; null means no cap. The code of other
+// known families does not read the key.
+TEST(ResolveSoftcap, ComesFromTheConfigOrTheClass) {
   for (const std::string_view family : {"gemma2", "vaultgemma"}) {
     const ModelSpec silent = resolved(test::model_with(family));
     EXPECT_EQ(silent.softcap, 50) << family;
@@ -138,7 +138,7 @@ TEST(ResolveSoftcap, MustBePositive) {
   }
 }
 
-// Types, rope parameters and heads of single layers, as families write them.
+// Layer types, rope parameters and head sizes of single layers, as families write them.
 
 using test::layers_of;
 using test::malformed;
@@ -188,7 +188,7 @@ TEST(LayerLists, NullParametersMeanNoRotation) {
   EXPECT_TRUE(std::holds_alternative<NoTemperature>(beam.layers[0].query_temperature));
   EXPECT_EQ(layers_of(resolved(with_types("cohere_compass_text", parameters))), "R0 N N R0");
   malformed(with_types("gemma4_text", parameters),
-            {"sliding_attention", "must be given"});  // its class would fail
+            {"sliding_attention", "must be given"});  // Gemma 4's class would fail
 }
 
 TEST(LayerLists, Molmo2ScalesTheListedLayers) {
@@ -244,7 +244,7 @@ TEST(LayerLists, ValuesOfAnotherTypeAreRefused) {
   }
 }
 
-// Gemma 4 as Transformers 5.23 saves it: global_head_dim is gone.
+// Transformers 5.23 saves Gemma 4 without global_head_dim.
 TEST(LayerLists, Gemma4ReadsPerLayerHeadSizes) {
   const auto gemma4 = [](std::string_view entries) {
     return R"({"model_type": "gemma4_text", "num_hidden_layers": 12, "per_layer_config": {)" +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peculiarities of single model classes: latent attention, a config within a config, axes of
-// images, other names for old keys.
+// Peculiarities of model classes: latent attention, nested configs, old names of keys, and
+// encodings that the config selects.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -34,7 +34,7 @@ TEST(LatentAttention, HeadDimIsThatOfTheRotatedPart) {
   EXPECT_EQ(resolved_rotary(model_with("minicpm3")).pairing.get(), Pairing::half);
 }
 
-TEST(LatentAttention, AFractionIsIgnored) {
+TEST(LatentAttention, PartialRotaryFactorIsIgnored) {
   EXPECT_TRUE(warns(resolved(model_with("deepseek_v3", R"("partial_rotary_factor": 0.5)")),
                     "all of qk_rope_head_dim, 64, turns"));
   const ModelSpec mistral = resolved(model_with("mistral4", R"("rope_parameters": {
@@ -53,8 +53,7 @@ TEST(LatentAttention, RopeInterleaveFalseMeansHalves) {
                     "rope_interleave is ignored"));
 }
 
-// yarn_apply_mscale holds for every rule with a factor; without one Transformers 5 fails.
-TEST(LatentAttention, SoftmaxFactorFollowsMscaleAllDimForAnyRule) {
+TEST(LatentAttention, SoftmaxFactorFollowsMscaleAllDim) {
   const double g = 0.1 * std::log(8.0) + 1;
   EXPECT_NEAR(resolved(model_with("deepseek_v3", R"("rope_scaling": {"rope_type": "yarn",
                   "factor": 8, "mscale": 1, "mscale_all_dim": 1.0})"))
@@ -84,13 +83,13 @@ TEST(Wrappers, TheLanguageModelIsInTextConfig) {
     EXPECT_EQ(resolved(wrapped(type, "text_config", model_with(inner_type))).model_type,
               inner_type);
   }
-  // An inner config without a model_type gets the one of its wrapper's class.
+  // An inner config without a model_type gets the default of its wrapper's class.
   const ModelSpec model = resolved(
       wrapped("aya_vision", "text_config",
               R"({"hidden_size": 128, "num_attention_heads": 2, "num_hidden_layers": 4})"));
   EXPECT_EQ(model.model_type, "cohere2");
   EXPECT_EQ(layers_of(model), "R0 R0 R0 N");
-  // Two levels.
+  // The language model may be two levels deep.
   const std::string thinker = wrapped("qwen2_5_omni_thinker", "text_config",
                                       model_with("qwen2_5_omni_text", R"("rope_theta": 7)"));
   EXPECT_EQ(resolved_rotary(wrapped("qwen2_5_omni", "thinker_config", thinker)).base.get(), 7);
@@ -119,14 +118,15 @@ TEST(Wrappers, KeysOutsideTheLanguageModelAreIgnored) {
   EXPECT_EQ(model.warnings.size(), 1U);
 }
 
-// Ministral 3 as MLC lists it: no wrapper by its model_type, and nothing beside text_config.
+// MLC's config of Ministral 3 has the language model's model_type outside, and all other keys in
+// text_config.
 TEST(Wrappers, ATextConfigOfTheSameTypeIsRead) {
   EXPECT_EQ(resolved_rotary(R"({"model_type": "ministral3", "text_config": {
                               "model_type": "ministral3", "head_dim": 64,
                               "rope_parameters": {"rope_type": "default", "rope_theta": 7}}})")
                 .base.get(),
             7);
-  // An object of another type is not read.
+  // A text_config of another model_type is not read.
   EXPECT_NE(resolved_rotary(model_with("ministral3", R"("text_config": {"model_type": "other",
                               "rope_parameters": {"rope_type": "default", "rope_theta": 7}})"))
                 .base.get(),
@@ -184,7 +184,7 @@ TEST(OldNames, RotaryDimStandsInForTheFraction) {
   EXPECT_TRUE(warns(both, "rotary_dim 16 is ignored"));
 }
 
-// Transformers' own port rotates the whole head, other engines only rotary_dim features.
+// Transformers' class rotates the full head, other engines only rotary_dim features.
 TEST(Disagreements, MinimaxIgnoresRotaryDimWithAWarning) {
   const ModelSpec model = resolved(model_with("minimax", R"("rotary_dim": 32)"));
   EXPECT_EQ(model.rotary.front().spec.rotary_dim.value_or(64), 64);
@@ -227,7 +227,7 @@ TEST(Classes, Phi3YarnIsNotYarn) {
   EXPECT_FALSE(model);
 }
 
-// Families that do not rotate, or let the config decide, name their encoding.
+// Families that do not rotate, and families whose config selects the encoding.
 
 TEST(Encodings, FollowTheFamily) {
   struct Case {
@@ -275,14 +275,14 @@ TEST(Encodings, EsmRotatesIfItsEncodingTypeIsRotary) {
                 {"position_embedding_type", "absolute"});
 }
 
-// The original code has encodings behind attn_config that Transformers does not have.
+// With attn_config the original code selects encodings that Transformers does not have.
 TEST(Encodings, MptWithoutAlibiIsRefused) {
   not_supported(model_with("mpt", R"("attn_config": {"alibi": false})"),
                 {"attn_config.alibi", "false"});
   EXPECT_EQ(layers_of(resolved(model_with("mpt", R"("attn_config": {"alibi": true})"))), "a a a a");
 }
 
-// 7B rotates and 13B does not, and no key says which.
+// The 7B model rotates and the 13B model does not, but no key says so.
 TEST(Encodings, BaichuanRotatesOnlyAt4096Features) {
   const auto config = [](std::string_view hidden_size, std::string_view heads) {
     return R"({"model_type": "baichuan", "num_hidden_layers": 1, "hidden_size": )" +

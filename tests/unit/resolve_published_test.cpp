@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forms of published files: values left out, names of the authors' own, keys that choose kernels.
+// Published configs: missing values, authors' own names, keys that select kernels.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -24,7 +24,7 @@ Origin origin_of(const std::vector<ValueSource>& sources, std::string_view value
   throw std::runtime_error("no source of " + std::string(value));
 }
 
-// Values of the language model's class in Transformers 5.23.
+// A config without sizes, and the values that its language model's class has in Transformers 5.23.
 struct Sparse {
   std::string_view config;
   std::size_t layers;
@@ -47,7 +47,7 @@ TEST(Published, MissingSizesAreThoseOfTheClass) {
         Sparse{R"({"model_type": "llava", "text_config": {"model_type": "qwen2",
                       "hidden_size": 2048}})",
                32, 64, 32768, 10000},
-        // Voxtral has other defaults for its Llama: 30 layers, 131072 tokens, base 1e8.
+        // Voxtral's class has other defaults for its Llama.
         Sparse{R"({"model_type": "voxtral", "text_config": {"model_type": "llama"}})", 30, 128,
                131072, 1e8},
         Sparse{R"({"model_type": "glmasr", "text_config": {"model_type": "llama"}})", 28, 128, 8192,
@@ -87,7 +87,7 @@ TEST(Published, PhisKernelKeysAreAccepted) {
   not_supported(model_with("phi", R"("flash_rotary": 2)"), {"flash_rotary"});
 }
 
-// DeepSeek-OCR and DeepSeek-VL2-tiny: heads of Llama, in halves.
+// DeepSeek-OCR and DeepSeek-VL2-tiny have Llama's attention, with pairing half.
 TEST(Published, DeepSeekOcrHasNoLatentAttention) {
   const ModelSpec model = resolved(R"({"model_type": "deepseek_vl_v2", "language_config": {
       "model_type": "deepseek_v2", "hidden_size": 1280, "num_attention_heads": 10,
@@ -110,7 +110,7 @@ TEST(Published, AContradictingUseMlaIsRefused) {
   EXPECT_TRUE(resolve(model_with("llama", R"("use_mla": false)")));
 }
 
-// As Transformers 5 saves them, and ColPali's older form.
+// Transformers 5 nests the language model in vlm_config. Older files of ColPali do not.
 TEST(Published, TheLanguageModelOfARetrieverIsFound) {
   const ModelSpec model = resolved(R"({"model_type": "colpali", "embedding_dim": 128,
       "vlm_config": {"model_type": "paligemma", "text_config": {"model_type": "gemma"}}})");
@@ -153,7 +153,7 @@ TEST(Published, Exaone45DoesNotRotateItsFourthLayer) {
   EXPECT_EQ(test::layers_of(model), "R0 R0 R0 N");
 }
 
-// jina-embeddings-v3 is an xlm-roberta with code of its own.
+// jina-embeddings-v3 has model_type xlm-roberta and its own code.
 TEST(Published, JinaEmbeddings3Rotates) {
   const RotarySpec spec = resolved_rotary(model_with(
       "xlm-roberta", R"("position_embedding_type": "rotary", "rotary_emb_base": 20000.0)"));
@@ -184,7 +184,7 @@ TEST(Published, MiniMaxText01ReadsRotaryDim) {
   EXPECT_TRUE(model.warnings.empty()) << model.warnings.front();
 }
 
-// The published file says mistral3 outside, lists of models say ministral3.
+// The published file has model_type mistral3 outside. Some lists of models have ministral3 there.
 TEST(Published, Ministral3sTextConfigIsRead) {
   for (const std::string_view text : {R"({"hidden_size": 4096, "num_hidden_layers": 2})",
                                       R"({"model_type": "ministral3", "num_hidden_layers": 2})"}) {
@@ -196,7 +196,6 @@ TEST(Published, Ministral3sTextConfigIsRead) {
   }
 }
 
-// The authors' own keys for the language model's config, without a model_type if they write none.
 TEST(Published, LanguageModelsAreFoundUnderAuthorsKeys) {
   struct Around {
     std::string_view name;
@@ -223,7 +222,7 @@ TEST(Published, LanguageModelsAreFoundUnderAuthorsKeys) {
   EXPECT_EQ(resolved_rotary(model_with("llava_llama")).head_dim, 64);
 }
 
-// Llama-3.3-Nemotron-Super: layers without attention, or with a linear map in its place.
+// Llama-3.3-Nemotron-Super has layers without attention, or with a linear map in its place.
 TEST(Published, NemotronNasHasLayersWithoutAttention) {
   constexpr std::string_view blocks = R"("block_configs": [
       {"attention": {"no_op": false, "n_heads_in_group": 8, "replace_with_linear": false}},
@@ -234,7 +233,7 @@ TEST(Published, NemotronNasHasLayersWithoutAttention) {
                   {"block_configs", "attention"});
 }
 
-// Kimi K3: its language model has attention without positions.
+// Kimi K3's language model has attention without positions.
 TEST(Published, KimiK3DoesNotRotate) {
   EXPECT_EQ(test::layers_of(resolved(R"({"model_type": "kimi_k3", "text_config": {
                 "model_type": "kimi_linear", "hidden_size": 1024, "num_attention_heads": 8,
@@ -291,7 +290,7 @@ TEST(Published, HfOlmoAndLladaKeysAreRead) {
   }
 }
 
-// Ming's layer: time has the last pairs, height and width alternate over the others.
+// Ming's class gives time the last pairs. Height and width alternate over the others.
 TEST(Published, MingsVideoRopeGivesTimeTheLastPairs) {
   const auto axes_of = [](std::string_view dictionary) {
     return resolved_rotary(model_with("bailing_moe_v2", R"("rope_theta": 6e5,
@@ -310,7 +309,7 @@ TEST(Published, MingsVideoRopeGivesTimeTheLastPairs) {
                 {"mrope_section must be that of type video_rope"});
 }
 
-// Ling 2 has the model_type of the first Ling, which has neither key.
+// Ling 2 has the model_type of the first Ling, whose configs have neither key.
 TEST(Published, Ling2RotatesAPartOfTheHead) {
   const auto width_of = [](std::string_view keys) {
     const std::string members = R"("rope_theta": 6e5)" + std::string(keys);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// resolve() refuses and names everything that it does not understand. A guess could be wrong
-// without notice.
+// resolve() refuses and names everything that it does not understand. A guess might be wrong.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -39,7 +38,7 @@ TEST(ResolveRefusals, AnUnknownKeyOfARuleIsNamed) {
                 {"rope_scaling.mystery", "linear", "factor"});
   not_supported(scaled(R"("rope_type": "linear", "factor": 2, "beta_fast": 32)"),
                 {"beta_fast is not a key of rope_type 'linear'"});
-  // vLLM's name for attention_factor, which would change every score.
+  // attn_factor is vLLM's name for attention_factor, which changes every score.
   not_supported(scaled(
                     R"("type": "yarn", "factor": 2, "original_max_position_embeddings": 9,
              "attn_factor": 1)"),
@@ -73,15 +72,15 @@ TEST(ResolveRefusals, NameTheFirstFault) {
   }
 }
 
-// An unknown key of a dictionary is named before a missing one, whose misspelling it may be, but
-// not before a fault of the keys outside.
+// An unknown key in a dictionary is named before a missing key, since it may be its misspelling. A
+// fault outside the dictionary is named first.
 TEST(ResolveRefusals, NameTheMisspeltKeyAndNotTheMissingOne) {
   const std::string dictionary = R"("rope_scaling": {"rope_type": "linear", "facter": 2})";
   not_supported(llama_with(dictionary), {"rope_scaling.facter", "did you mean factor"});
   malformed(llama_with(R"("rope_theta": "x", )" + dictionary), {"rope_theta must be"});
 }
 
-// The layers of this family read the first dictionary, which a refused layout may lack.
+// Ministral 3's query temperature reads the first dictionary, which a refused config may lack.
 TEST(ResolveRefusals, AnUnknownLayerTypeIsNamed) {
   malformed(test::model_with("ministral3", R"("rope_parameters": {"a": {"rope_type": "default"}})"),
             {"rope_parameters.a must be one of layer_types"});
@@ -94,8 +93,9 @@ TEST(ResolveRefusals, AnUnknownRotaryKeyIsNamed) {
     not_supported(llama_with(member(key, "[1]")), {std::string(key), "[1]"});
   }
   EXPECT_TRUE(resolve(llama_with(R"("use_rope": null)")));
-  EXPECT_TRUE(resolve(llama_with(R"("properties": 1, "europe": 2)")));  // no word of them
-  // Switches in published configs, GPT-J's and Qwen2.5's: harmless one way, refused the other.
+  EXPECT_TRUE(resolve(llama_with(R"("properties": 1, "europe": 2)")));  // "rope" is not a word here
+  // Published configs of GPT-J and Qwen2.5 have these switches. One value changes nothing, the
+  // other is refused.
   EXPECT_TRUE(resolve(llama_with(R"("rotary": true, "use_mrope": false)")));
   EXPECT_TRUE(resolve(llama_with(R"("rope_interleaved": false)")));
   not_supported(llama_with(R"("rope_interleaved": true)"), {"rope_interleaved"});
@@ -103,7 +103,7 @@ TEST(ResolveRefusals, AnUnknownRotaryKeyIsNamed) {
   not_supported(llama_with(R"("use_mrope": true)"), {"use_mrope", "true"});
 }
 
-// Keys of another family: this one does not read them, so they do nothing.
+// Llama's class does not read these keys of other families.
 TEST(ResolveRefusals, KnownKeysOfOtherFamiliesAreWarnedAbout) {
   for (const std::string_view key : {"rotary_pct", "rotary_emb_base", "rotary_dim"}) {
     const ModelSpec model = test::resolved(llama_with(member(key, "0.5")));

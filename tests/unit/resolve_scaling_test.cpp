@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each scaling rule under its old and its new name, its defaults, and its warnings.
+// Scaling rules under their old and new names, their defaults and warnings; query temperatures.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -61,7 +61,7 @@ TEST(ResolveScaling, AbsentAndDefaultRulesMeanNoScaling) {
   }
 }
 
-TEST(ResolveScaling, TheOldNameReplacesTheNewWithAWarning) {
+TEST(ResolveScaling, RopeScalingReplacesRopeParametersWithAWarning) {
   const ModelSpec model =
       resolved(llama_with(R"("rope_scaling": {"rope_type": "linear", "factor": 2},
                              "rope_parameters": {"rope_type": "linear", "factor": 4})"));
@@ -90,7 +90,7 @@ TEST(ResolveScaling, YarnReadsEveryKey) {
                                          .mscale_all_dim = 0.8}));
 }
 
-// `beta or default` in Transformers.
+// Transformers computes `beta or default`, so a beta of 0 counts as absent.
 TEST(ResolveScaling, YarnTakesABetaOfZeroAsAbsent) {
   const auto rule = std::get<YarnScaling>(scaling_of(
       R"("rope_type": "yarn", "factor": 2, "original_max_position_embeddings": 2048,
@@ -100,7 +100,7 @@ TEST(ResolveScaling, YarnTakesABetaOfZeroAsAbsent) {
   EXPECT_EQ(rule.ramp, YarnRamp::whole_pairs);
 }
 
-// The key must be present, but may be null; then the ratio of the lengths is used.
+// The key must be present, but may be null. A null factor means the ratio of the context lengths.
 TEST(ResolveScaling, YarnFactorMayBeNull) {
   const auto rule = std::get<YarnScaling>(scaling_of(
       R"("rope_type": "yarn", "factor": null, "original_max_position_embeddings": 1024)"));
@@ -131,7 +131,7 @@ TEST(ResolveScaling, YarnWarnsWhenFactorAndLengthsDisagree) {
       "factor"));
 }
 
-TEST(ResolveScaling, WarnsWhenLlama3WasTrainedOnMoreThanTheContext) {
+TEST(ResolveScaling, WarnsWhenLlama3sOriginalContextExceedsTheTrainedOne) {
   EXPECT_TRUE(warns(resolved(scaled(R"("rope_type": "llama3", "factor": 8, "low_freq_factor": 1,
       "high_freq_factor": 4, "original_max_position_embeddings": 8192)")),
                     "original_max_position_embeddings"));
@@ -150,13 +150,13 @@ TEST(ResolveScaling, IntegersMayBeWrittenAsFloats) {
       2048);
 }
 
-// The factor on a query, against numbers worked out by hand from the formulas of the models.
+// The factor on a query, compared with numbers worked out by hand from the models' formulas.
 
 TEST(QueryTemperature, NoTemperatureIsAFactorOfOne) {
   EXPECT_EQ(query_factor(NoTemperature{}, 1000000), 1);
 }
 
-// Llama 4: log1p(floor((p + 1) / 8192)) * 0.1 + 1: the first step is at position 8191.
+// Llama 4: log1p(floor((p + 1) / 8192)) * 0.1 + 1, so the first step is at position 8191.
 TEST(QueryTemperature, Llama4CountsTheTokenItself) {
   const QueryTemperature rule = StepTemperature{.scale = 0.1, .interval_tokens = 8192, .offset = 1};
   EXPECT_EQ(query_factor(rule, 8190), 1);
@@ -165,7 +165,7 @@ TEST(QueryTemperature, Llama4CountsTheTokenItself) {
   EXPECT_DOUBLE_EQ(query_factor(rule, 16383), 1 + 0.1 * std::log(3.0));
 }
 
-// Ministral 3: 1 + beta * log(1 + floor(p / L0)): the first step is at position 16384.
+// Ministral 3: 1 + beta * log(1 + floor(p / L0)), so the first step is at position 16384.
 TEST(QueryTemperature, MinistralDoesNotCountTheTokenItself) {
   const QueryTemperature rule =
       StepTemperature{.scale = 0.1, .interval_tokens = 16384, .offset = 0};

@@ -18,15 +18,15 @@ using test::rotary_for;
 using test::warns;
 
 // DeepSeek-V3's sizes under an unknown name: hidden / heads is 56, but 64 features rotate.
-TEST(Silence, LatentAttentionOfAnUnknownFamilyIsRefused) {
+TEST(SilentMistakes, LatentAttentionOfAnUnknownFamilyIsRefused) {
   const auto model = resolve(R"({"model_type": "new", "hidden_size": 7168,
       "num_attention_heads": 128, "qk_rope_head_dim": 64, "rope_theta": 10000})",
                              {.pairing = Pairing::interleaved});
   test::refused(model, {"qk_rope_head_dim"}, ErrorCode::unsupported);
 }
 
-// laguna: the class does not copy the key outside the dictionaries into them.
-TEST(Silence, TheDictionarysFractionReplacesTheOuterOneWithAWarning) {
+// Laguna's class does not copy the key outside the dictionaries into them.
+TEST(SilentMistakes, TheDictionarysFractionReplacesTheOuterOneWithAWarning) {
   const ModelSpec model = resolved(R"({"model_type": "laguna", "head_dim": 128,
       "num_hidden_layers": 2, "layer_types": ["full_attention", "sliding_attention"],
       "partial_rotary_factor": 0.5, "rope_parameters": {
@@ -39,8 +39,8 @@ TEST(Silence, TheDictionarysFractionReplacesTheOuterOneWithAWarning) {
   EXPECT_TRUE(warns(model, "partial_rotary_factor 0.5 is ignored for layers with 1"));
 }
 
-// step3p5: scaling belongs to full layers, whether rope_theta is a list or one number.
-TEST(Silence, Step3p5ScalesOnlyFullLayers) {
+// Step-3.5 scales only full layers, whether rope_theta is a list or one number.
+TEST(SilentMistakes, Step3p5ScalesOnlyFullLayers) {
   const ModelSpec model = resolved(R"({"model_type": "step3p5", "head_dim": 128,
       "num_hidden_layers": 2, "layer_types": ["full_attention", "sliding_attention"],
       "rope_theta": 10000, "max_position_embeddings": 262144, "rope_scaling": {
@@ -50,7 +50,7 @@ TEST(Silence, Step3p5ScalesOnlyFullLayers) {
   EXPECT_EQ(rope_type(rotary_for(model, "sliding_attention").spec.scaling), "default");
 }
 
-TEST(Silence, AFlatDictionaryNeverServesAllLayerTypes) {
+TEST(SilentMistakes, LagunaAndGemma3RefuseOrIgnoreAFlatDictionary) {
   malformed(model_with("laguna", R"("rope_parameters": {"rope_type": "default"})"),
             {"rope_parameters must have a dictionary for each layer type"});
   const ModelSpec gemma = resolved(model_with("gemma3_text", R"("rope_theta": 700000,
@@ -61,12 +61,12 @@ TEST(Silence, AFlatDictionaryNeverServesAllLayerTypes) {
 }
 
 // The first ChatGLM has the model_type of the second, but rotates by two positions.
-TEST(Silence, TheFirstChatglmsTwoAxesAreRefused) {
+TEST(SilentMistakes, TheFirstChatglmsTwoAxesAreRefused) {
   not_supported(model_with("chatglm", R"("position_encoding_2d": true)"),
                 {"position_encoding_2d must be false"});
 }
 
-TEST(Silence, RotaryPctAndRotaryEmbFractionSetRotaryDim) {
+TEST(SilentMistakes, RotaryPctAndRotaryEmbFractionSetRotaryDim) {
   EXPECT_EQ(resolved_rotary(model_with("gpt_neox_japanese", R"("rotary_pct": 0.5)")).rotary_dim,
             32);
   EXPECT_EQ(resolved_rotary(model_with("nomic_bert", R"("rotary_emb_fraction": 0.5)")).rotary_dim,
@@ -74,7 +74,7 @@ TEST(Silence, RotaryPctAndRotaryEmbFractionSetRotaryDim) {
   malformed(model_with("nomic_bert", R"("rotary_emb_fraction": 0.0)"), {"(0, 1]"});
 }
 
-TEST(Silence, DynamicNtkOfQwen1NeedsItsContext) {
+TEST(SilentMistakes, DynamicNtkOfQwen1NeedsItsContext) {
   const std::string members = R"("use_dynamic_ntk": true, "kv_channels": 64)";
   EXPECT_EQ(resolved_rotary(model_with("qwen", members + R"(, "seq_length": 2048)")).scaling,
             Scaling(DoublingNtkScaling{.original_context_tokens = 2048}));
@@ -82,7 +82,7 @@ TEST(Silence, DynamicNtkOfQwen1NeedsItsContext) {
             {"seq_length must be given", "got none"});
 }
 
-TEST(Silence, UnknownEncodingNamesAreRefused) {
+TEST(SilentMistakes, UnknownEncodingNamesAreRefused) {
   not_supported(model_with("granitemoehybrid", R"("position_embedding_type": "ROPE")"),
                 {"must be rope or nope", "ROPE"});
   not_supported(model_with("mpt", R"("n_layers": 1, "attn_config": {"rope": true})"),
@@ -90,17 +90,17 @@ TEST(Silence, UnknownEncodingNamesAreRefused) {
 }
 
 // A layer of an unknown type may have no attention, or another rotation.
-TEST(Silence, UnknownLayerTypesAreRefused) {
+TEST(SilentMistakes, UnknownLayerTypesAreRefused) {
   not_supported(llama_with(R"("layer_types": ["full_attention", "full_atention"])"),
                 {"layer_types must hold names of known layer types", "chunked_attention",
                  "got \"full_atention\"", "did you mean full_attention?"});
   not_supported(model_with("zamba2", R"("layers_block_type": ["mamba", "x", "hybrid",
                                                  "mamba"])"),
                 {"layers_block_type", "got \"x\""});
-  // Dictionaries for these types define their rotation.
+  // Unknown types are accepted if rope_parameters has a dictionary for each.
   EXPECT_TRUE(resolve(llama_with(R"("layer_types": ["x", "y"], "rope_parameters": {
       "x": {"rope_theta": 10000}, "y": {"rope_theta": 500000}})")));
-  // Every name that configuration classes of Transformers 5.23 allow, and their older ones.
+  // All names that config classes of Transformers 5.23 allow, and older names.
   for (const std::string_view name : {"full_attention",
                                       "sliding_attention",
                                       "chunked_attention",
@@ -126,7 +126,7 @@ TEST(Silence, UnknownLayerTypesAreRefused) {
   }
 }
 
-TEST(Silence, TheDictionarysBaseReplacesTheOuterOneWithAWarning) {
+TEST(SilentMistakes, NestedBasesReplaceTheOuterOneWithAWarning) {
   const std::string nested = R"("layer_types": ["full_attention", "sliding_attention"],
       "rope_parameters": {"full_attention": {"rope_theta": 500000},
                           "sliding_attention": {"rope_theta": 10000}})";
@@ -144,7 +144,7 @@ TEST(Silence, TheDictionarysBaseReplacesTheOuterOneWithAWarning) {
   EXPECT_FALSE(warns(gemma, "rope_local_base_freq"));
 }
 
-TEST(Silence, UnreadPositionEmbeddingTypesAreRefused) {
+TEST(SilentMistakes, UnreadPositionEmbeddingTypesAreRefused) {
   for (const std::string_view name : {"relative_key", "alibi", "learned"}) {
     not_supported(
         llama_with(test::member("position_embedding_type", test::json_text(name))),
@@ -158,8 +158,8 @@ TEST(Silence, UnreadPositionEmbeddingTypesAreRefused) {
                 {"must be absolute", "gpt2"});
 }
 
-// Qwen2.5-1M: its servers change positions, Transformers does not.
-TEST(Silence, DualChunkAttentionIsReadWithAWarning) {
+// Qwen2.5-1M's servers change positions, Transformers does not.
+TEST(SilentMistakes, DualChunkAttentionIsReadWithAWarning) {
   const auto with = [](std::string_view members) {
     return model_with("qwen2", R"("dual_chunk_attention_config": {)" + std::string(members) + "}");
   };
@@ -175,8 +175,8 @@ TEST(Silence, DualChunkAttentionIsReadWithAWarning) {
                 {"dual_chunk_attention_config.chunk_sise", "did you mean chunk_size?"});
 }
 
-// The meaning of such keys depends on the family.
-TEST(Silence, UnclearKeysOfAnUnknownFamilyAreRefused) {
+// The meaning of these keys depends on the family.
+TEST(SilentMistakes, UnclearKeysOfAnUnknownFamilyAreRefused) {
   const auto with = [](std::string_view members) {
     return resolve(model_with("new", R"("rope_theta": 10000, )" + std::string(members)),
                    {.pairing = Pairing::half});
@@ -200,7 +200,7 @@ TEST(Silence, UnclearKeysOfAnUnknownFamilyAreRefused) {
                 ErrorCode::unsupported);
 }
 
-TEST(Silence, TwoOriginalContextsGiveAWarning) {
+TEST(SilentMistakes, TwoOriginalContextsGiveAWarning) {
   const ModelSpec model = resolved(llama_with(
       R"("original_max_position_embeddings": 1024, "rope_scaling": {"rope_type": "yarn",
          "factor": 4, "original_max_position_embeddings": 2048})"));
@@ -209,9 +209,9 @@ TEST(Silence, TwoOriginalContextsGiveAWarning) {
                     "1024 in the config or its class"));
 }
 
-// Transformers 5.0 to 5.24: the class's default counts as a key outside the dictionary, which
-// replaces the one inside.
-TEST(Silence, Phi3sClassContextReplacesTheDictionarysWithAWarning) {
+// In Transformers 5.0 to 5.24 the class's default counts as a key outside the dictionary, and
+// replaces the key inside.
+TEST(SilentMistakes, Phi3sClassContextReplacesTheDictionarysWithAWarning) {
   const ModelSpec model = resolved(R"({"model_type": "phi3", "hidden_size": 8,
     "num_attention_heads": 2, "max_position_embeddings": 8192, "rope_scaling": {
     "type": "longrope", "short_factor": [1, 2], "long_factor": [3, 4],
@@ -222,7 +222,7 @@ TEST(Silence, Phi3sClassContextReplacesTheDictionarysWithAWarning) {
 }
 
 // If layers cannot be listed, a warning describes the family's layers.
-TEST(Silence, UnlistedLayersGiveAWarning) {
+TEST(SilentMistakes, UnlistedLayersGiveAWarning) {
   const ModelSpec model =
       resolved(R"({"model_type": "smollm3", "head_dim": 64, "rope_theta": 10000})");
   EXPECT_TRUE(model.layers.empty());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where each value of a model comes from: the config, its class, its family or a rule.
+// The source of each value of a model: the config, its class, its family or a rule.
 #include <gtest/gtest.h>
 
 #include "rotary/absolute.hpp"
@@ -13,7 +13,7 @@ using test::malformed;
 using test::model_with;
 using test::resolved;
 
-// "stated rope_theta", "family", "none".
+// The origin and key of a value, such as "stated rope_theta". "none" if it has no source.
 std::string source_of(const std::vector<ValueSource>& sources, std::string_view value) {
   std::string found;
   for (const ValueSource& each : sources) {
@@ -71,14 +71,14 @@ TEST(Sources, NameTheKeysOfAScalingRule) {
                      .rotary.front()
                      .sources,
                  {{"original_max_position_embeddings", "rule max_position_embeddings"}});
-  // rope_parameters of the class itself.
+  // gpt_oss's class has rope_parameters.
   expect_sources(resolved(model_with("gpt_oss")).rotary.front().sources,
                  {{"rope_type", "class_default rope_type"},
                   {"factor", "class_default factor"},
                   {"base", "class_default rope_theta"}});
 }
 
-TEST(Sources, NameTheKeysThatDecide) {
+TEST(Sources, NameTheKeyThatDecidesAValue) {
   expect_sources(
       resolved(model_with("deepseek_v3", R"("rope_interleave": false, "qk_rope_head_dim": 64)"))
           .rotary.front()
@@ -101,8 +101,8 @@ TEST(Sources, NameTheKeysThatDecide) {
                   {"query_temperature", "class_default attn_scale"}});
 }
 
-// As google/gemma-3-4b-it is on the Hub: its text_config leaves out what Gemma3TextConfig says.
-TEST(Sources, NameTheClassOfASparseGemma3) {
+// google/gemma-3-4b-it: its text_config leaves out the defaults of Gemma3TextConfig.
+TEST(Sources, NameTheClassForKeysMissingInGemma3) {
   const ModelSpec model = resolved(
       R"({"model_type": "gemma3", "text_config": {"model_type": "gemma3_text", "hidden_size": 2560,
           "num_hidden_layers": 34, "rope_scaling": {"factor": 8.0, "rope_type": "linear"}}})");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// head_window: the rotated part of the head, and every requirement on it, broken once.
+// head_window(): the rotated part of the head. Breaks each requirement on it once.
 #include "rotary/rotary_spec.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ void expect_refused(const RotarySpec& spec, test::Parts parts) {
   test::refused(head_window(spec), parts);
 }
 
-TEST(HeadWindow, IsTheWholeHeadByDefault) {
+TEST(HeadWindow, IsTheFullHeadByDefault) {
   const HeadWindow window = test::value_of(head_window(spec_with(128, {}, 0)));
   EXPECT_EQ(window.head_dim, 128);
   EXPECT_EQ(window.rotary_dim, 128);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every requirement in rotate.hpp, broken once: the error states it and the value, and no byte has
-// changed.
+// Breaks each requirement in rotate.hpp once. The error must state requirement and value, and no
+// byte may change.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -30,7 +30,7 @@ Rotations rotations_with(std::int64_t batch, std::int64_t tokens, RowDType rows 
                             rows);
 }
 
-// A destination and a source that rotate() accepts until one thing about them is changed.
+// A valid call of rotate(). Tests change one thing about it.
 struct RotateCall {
   Tensor dst_tensor = test::random_tensor({.extents = extents}, 28);
   Tensor src_tensor = test::random_tensor({.extents = extents}, 29);
@@ -63,7 +63,7 @@ TEST_F(RotateErrors, AValidCallIsAccepted) {
   EXPECT_TRUE(rotate(c.dst, c.src, c.rotations, c.options));
 }
 
-// A bad k leaves q unchanged, and the other way round.
+// A wrong k leaves q unchanged, and a wrong q leaves k unchanged.
 TEST_F(RotateQkErrors, AWrongTensorLeavesBothUnchanged) {
   EXPECT_TRUE(rotate_qk(c.q, c.k, c.rotations));
   refuse(c.k.extents.tokens = 2, {"k: tokens", "3", "got 2"});
@@ -76,7 +76,8 @@ TEST_F(RotateQkErrors, AnOverlapOfQAndKIsRefused) {
   refuse(c.k.data = static_cast<float*>(c.q.data) + 3 * 16, {"q and k", "overlap"});  // last head
 }
 
-// Each written view must be apart from all others, and nothing is written before the checks end.
+// A written view may overlap another view only if it is exactly its own source. All checks end
+// before the first write.
 TEST_F(RotateQkErrorsOfTheCpuAlone, WrongOutOfPlaceViewsAreRefused) {
   Tensor q_tensor = test::random_tensor({.extents = extents}, 30);
   Tensor k_tensor = test::random_tensor({.extents = extents}, 31);
@@ -105,7 +106,7 @@ TEST_F(RotateQkErrorsOfTheCpuAlone, WrongOutOfPlaceViewsAreRefused) {
   refused(good_q, {bad, good_k.src}, {"k_out: tokens", "got 2"});
   refused(good_q, {k_out, bad}, {"k: tokens", "got 2"});
   EXPECT_TRUE(rotate_qk_into({q_out, good_q.src}, {k_out, good_q.src}, c.rotations))
-      << "one source";
+      << "q and k may have the same source";
 }
 
 TEST_F(RotateQkErrors, DifferentBatchesAreRefused) {
@@ -129,7 +130,7 @@ TEST_F(RotateErrors, WrongExtentsAndTypesAreRefused) {
   }
 }
 
-// Each element type needs rows of one type; the message says which to make.
+// Each element type needs rows of one type, which the message names.
 TEST_F(RotateErrorsOfTheCpuAlone, RowsOfTheOtherTypeAreRefused) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     c.rotations = rotations_with(2, 3, RowDType::f64);
@@ -152,7 +153,7 @@ TEST_F(RotateErrors, RepeatedElementsOfDestinationsAreRefused) {
   for (std::int64_t Strides::*axis :
        {&Strides::batch, &Strides::token, &Strides::head, &Strides::feature})
     refuse(c.dst.strides.*axis = 0, {"dst", "distinct", " 0"});
-  // Heads of 16 features, half over each other.
+  // With a stride of 8, heads of 16 features overlap by half.
   refuse(c.dst.strides.head = 8, {"dst", "distinct", "8"});
   c.dst.strides.head = 0;
   refuse(c.src = c.dst, {"dst", "distinct"});
@@ -174,7 +175,7 @@ TEST_F(RotateErrors, AnOverlapByOneTokenIsRefused) {
   refuse(c.src.data = static_cast<const float*>(c.dst.data) + 64, {"overlap"});
 }
 
-TEST_F(RotateErrors, OneBufferSeenWithTwoStridesIsRefused) {
+TEST_F(RotateErrors, TwoLayoutsOfOneBufferAreRefused) {
   c.src.data = c.dst.data;
   refuse(c.src.strides = strides_bhtd(extents), {"overlap"});
   c.src.strides = {.batch = -c.dst.strides.batch, .token = 64, .head = 16};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// make_rotations refuses frequencies and positions that contradict themselves.
+// make_rotations refuses invalid frequencies and positions.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ Frequencies good() {
       {.head_dim = 8, .rotary_dim = 6, .first_feature = 1, .pairing = Pairing::half});
 }
 
-// Rotations of two tokens, until the frequencies or the positions change.
+// A valid call for two tokens. Tests change the frequencies or the positions.
 struct MakeCall {
   Frequencies of = good();
   Positions at = ConsecutivePositions{.first = 0, .tokens = 2};
@@ -66,7 +66,7 @@ TEST_F(RotationsErrors, InvalidPositionsAreRefused) {
   const auto* const bytes = reinterpret_cast<const std::byte*>(four);
   refuse(c.at = Numbers{.data = reinterpret_cast<const std::int64_t*>(bytes + 4), .tokens = 3},
          {"positions must be aligned", "8 bytes", "4 bytes off"});
-  // The default: every batch row would silently have the positions of the first.
+  // By default batch_stride is 0. Every batch row would silently have the positions of the first.
   refuse(c.at = Numbers{.data = four, .batch = 3, .tokens = 1},
          {"batch_stride", "got batch 3", "batch of 1 serves"});
 }
@@ -102,7 +102,7 @@ TEST_F(RotationsErrors, RowBytesCountPaddedPairs) {
   test::refused(row_bytes(good().window, highest, highest, RowDType::f32), {"fit in memory"});
 }
 
-// Doubles reach beyond int64. -2^63 is still a position.
+// Doubles beyond int64 are refused. -2^63 is the lowest position.
 TEST_F(RotationsErrors, NonFiniteAndTooLargePositionsAreRefused) {
   for (const double bad :
        {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
@@ -130,7 +130,7 @@ TEST_F(RotationsErrors, InvalidInvFreqIsRefusedForDoublePositions) {
   refuse(c.at = one, {"inv_freq must have one entry for each pair, 3", "got 2"});
 }
 
-TEST_F(RotationsErrors, UncountableRowsAreRefused) {
+TEST_F(RotationsErrors, RowCountsThatOverflowAreRefused) {
   const std::int64_t one = 1;
   for (const std::int64_t tokens : {highest / 2, highest - 1}) {
     EXPECT_FALSE(make_rotations(good(), ConsecutivePositions{.first = 0, .tokens = tokens}));

@@ -122,7 +122,7 @@ TEST(ShiftErrors, InvalidMemoryAndOptionsAreRefused) {
   EXPECT_NE(memory, bytes);
 }
 
-TEST(ShiftErrors, RotationsThatAreNoShiftAreRefused) {
+TEST(ShiftErrors, RotationsThatAreNotAShiftAreRefused) {
   HeadWindow latent = window;
   latent.pairing = Pairing::interleaved_to_half;
   Frequencies xpos = test::frequencies_of(window);
@@ -162,7 +162,7 @@ TEST(ShiftErrors, NameTheKeys) {
   EXPECT_EQ(elements, std::vector<float>(5 * 10, 1));
 }
 
-// Keys of four tokens in bytes, before their scales.
+// int8 keys of four tokens, followed by their scales.
 struct ShiftCall {
   alignas(4) std::array<std::int8_t, 160> bytes{};
   Frequencies ours = test::frequencies_of(window);

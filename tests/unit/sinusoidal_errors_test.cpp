@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors of sinusoidal encodings, with nothing written.
+// Sinusoidal calls refuse invalid arguments and write nothing.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -42,7 +42,7 @@ TEST(SinusoidalErrors, AnInvalidSpecIsRefused) {
           {"spacing must be even or ends, got value 0"});
 }
 
-// Three calls. Each must refuse.
+// A valid fill. After a change, fill, add and shift must all refuse.
 struct SinusoidalCall {
   Tensor tensor = test::random_tensor(
       test::tokens_shape(DType::f64, {.batch = 2, .tokens = 3, .features = 8}), 1);
@@ -95,13 +95,13 @@ TEST_F(SinusoidalCalls, RefusePositionsThatDoNotFit) {
          {"positions must have the batch of the tokens, 2, or 1; got 3"});
   refuse(c.places = TokenArray<std::int32_t>{.data = nullptr, .tokens = 3},
          {"positions must point to data"});
-  // Every token's position is a double in dst.
+  // The positions are an element of dst.
   const auto* const dst = static_cast<const double*>(c.into.data);
   refuse(c.places = TokenArray<double>{.data = dst, .tokens = 3, .token_stride = 0},
          {"dst and ", "positions must share no element"});
 }
 
-TEST_F(SinusoidalCalls, RefuseViewsThatAreNotWellFormed) {
+TEST_F(SinusoidalCalls, RefuseInvalidViews) {
   refuse(c.into.dtype = {}, {"dst: dtype must be f32, bf16, f16 or f64, got value 0"});
   refuse(c.into.extents.tokens = -3, {"dst: extents must be >= 0", "tokens -3"});
   refuse(c.into.data = nullptr, {"dst: data must not be null"});
@@ -139,7 +139,6 @@ TEST_F(SinusoidalCalls, RefuseToShiftASineWithoutItsCosine) {
           {"dim must be even for a shift with spacing even, got 7"});
 }
 
-// The stride of a single feature is never used.
 TEST_F(SinusoidalCalls, IgnoreTheStrideOfOneFeature) {
   Tensor one(test::tokens_shape(DType::f32, {.tokens = 3, .features = 1}));
   c.encoding = test::value_of(make_sinusoidal(transformer_sinusoidal(1)));

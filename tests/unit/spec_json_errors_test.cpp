@@ -19,7 +19,7 @@ void malformed(std::string_view spec, test::Parts parts,
   test::refused(parse_rotary_spec(spec), parts, ErrorCode::malformed_input, at);
 }
 
-// A whole spec and these further members.
+// A valid spec with additional members.
 std::string spec_and(std::string_view members) {
   std::string spec = R"({"head_dim": 64, "base": 10000, "pairing": "half")";
   if (!members.empty()) spec.append(", ").append(members);
@@ -61,7 +61,7 @@ TEST(SpecJsonErrors, ADistantKeyGetsNoProposal) {
 }
 
 // A spec has other names, or other places, for some keys of a config.
-TEST(SpecJsonErrors, ARefusedConfigKeyIsAnsweredWithTheSpecsKey) {
+TEST(SpecJsonErrors, TheErrorForAConfigsKeyNamesTheSpecsKey) {
   malformed(spec_and(R"("rope_theta": 1e4)"), {"base", "got rope_theta"});
   malformed(spec_and(R"("partial_rotary_factor": 0.5)"), {"rotary_dim"});
   malformed(spec_and(R"("rope_scaling": {"rope_type": "linear", "factor": 8})"),
@@ -134,7 +134,7 @@ TEST(SpecJsonErrors, MessagesStayShort) {
   }
 }
 
-// Bytes are changed, removed or repeated at random. Any answer is right, a crash is not.
+// Changes, removes or repeats bytes at random. Any result is right, but a crash is not.
 TEST(SpecJsonErrors, DamagedTextNeverCrashes) {
   test::Random random(41);
   const std::string spec = with_yarn(R"("truncate": false, "mscale": 0.7, "beta_fast": 24)");

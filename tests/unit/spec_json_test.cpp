@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A spec as text equals the aggregate that it describes.
+// A spec read from JSON text equals the struct that it describes.
 #include "rotary/spec_json.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 
 using test::value_of;
 
-// A spec with head_dim 64, base 10000, half, and this scaling.
+// A spec with head_dim 64, base 10000, pairing half and the given scaling.
 std::string with_scaling(std::string_view scaling) {
   std::string text = R"({"head_dim": 64, "base": 10000, "pairing": "half", "scaling": )";
   return text.append(scaling).append("}");
@@ -73,7 +73,7 @@ TEST(SpecJson, AxesAreRead) {
                 .blocks = 2});
 }
 
-TEST(SpecJson, IsReadAsItWasWritten) {
+TEST(SpecJson, RoundTrips) {
   const RotarySpec spec{.head_dim = 512,
                         .rotary_dim = 64,
                         .first_feature = 448,
@@ -95,9 +95,9 @@ struct ToJsonCall {
   [[nodiscard]] Result<std::string> run() const { return to_json(spec); }
 };
 
-using SpecsThatTextCannotSay = test::Refusals<ToJsonCall>;
+using ToJsonErrors = test::Refusals<ToJsonCall>;
 
-TEST_F(SpecsThatTextCannotSay, AreRefused) {
+TEST_F(ToJsonErrors, InvalidSpecsAreRefused) {
   refuse(c.spec.base = std::numeric_limits<double>::quiet_NaN(), {"base must be finite, got nan"});
   refuse(c.spec.xpos = Xpos{.scale_base = std::numeric_limits<double>::infinity()},
          {"xpos.scale_base must be finite, got inf"});
@@ -106,7 +106,7 @@ TEST_F(SpecsThatTextCannotSay, AreRefused) {
          {"beta_slow must be finite and > 0, got 0"});
 }
 
-TEST(SpecJson, EveryNameIsRead) {
+TEST(SpecJson, EveryNumericsAndRoundingIsRead) {
   const auto with = [](std::string_view key, std::string_view name) {
     std::string text = R"({"head_dim": 64, "base": 10000, "pairing": "half", ")";
     text.append(key).append(R"(": ")").append(name).append(R"("})");
@@ -120,7 +120,7 @@ TEST(SpecJson, EveryNameIsRead) {
   }
 }
 
-TEST(SpecJson, EveryPairingAndSenseAreRead) {
+TEST(SpecJson, EveryPairingAndSenseIsRead) {
   for (const Pairing pairing : all_pairings) {
     for (const Sense sense : {Sense::positive, Sense::negative}) {
       std::string text = R"({"head_dim": 8, "base": 1e4, "pairing": ")";
@@ -147,8 +147,8 @@ TEST(SpecJson, TheExamplesOfTheHeaderAreRead) {
   EXPECT_EQ(scaling_of(R"({"rope_type": "ntk", "alpha": 8})"), Scaling(NtkScaling{.alpha = 8}));
 }
 
-// A new rule has its form in a spec, or this fails.
-TEST(SpecJson, EveryRuleHasAForm) {
+// This test fails for a new rule that a spec cannot express.
+TEST(SpecJson, EveryRuleCanBeGiven) {
   for (const std::string_view name : rope_types()) {
     const std::string text = R"({"rope_type": ")" + std::string(name) + R"(", "no_key": 1})";
     test::refused(parse_rotary_spec(with_scaling(text)), {"scaling.no_key is not a key", name},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables for another length or grid: kept rows, the longest sides, errors. The fuzz target absolute
-// compares tables and gradients with the definition as a dense matrix.
+// Position tables resized to another length or grid: kept rows, the longest sides, errors. The fuzz
+// target `absolute` compares tables and gradients with a dense matrix.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -27,7 +27,7 @@ Tensor random_table(DType dtype, std::int64_t rows, std::int64_t features, test:
       test::random_tensor(test::tokens_shape(dtype, {.tokens = rows, .features = features}), 11));
 }
 
-// A table resized to its own size is the same, bit by bit; kept rows are copied.
+// A table resized to its own size is bit-identical. Kept rows are copied.
 TEST(TableInterpolation, KeepsATableOfTheSameSize) {
   for (const DType dtype : test::all_dtypes) {
     Tensor src = random_table(dtype, 13, 5, test::Layout::bthd);
@@ -54,7 +54,8 @@ TEST(TableInterpolation, IsAccurateOnTheLongestSides) {
                                   BicubicInterpolation{0, {side, 1}, {1000, 1}, 0.1}));
   for (std::int64_t i = 0; i < 1000; ++i) {
     const double x = (static_cast<double>(i) + 0.5) * side / 1000.1 - 0.5;
-    // Cubic convolution gives back a straight line where a = -1/2; a is a factor of the rest.
+    // Cubic convolution with a = -1/2 reproduces a straight line. Here a is -0.75, which adds a
+    // bend proportional to a + 1/2.
     const double t = x - std::floor(x);
     const double bend = (-0.75 + 0.5) * 2 * t * (1 - t) * (2 * t - 1);
     ASSERT_NEAR(dst.at({.token = i}, 0), x + bend, side * 0x1p-39) << i;
@@ -74,7 +75,7 @@ struct InterpolateCall {
 
 using TableInterpolationErrors = test::Refusals<InterpolateCall>;
 
-TEST_F(TableInterpolationErrors, LeaveTheTableAsItWas) {
+TEST_F(TableInterpolationErrors, LeaveTheTableUnchanged) {
   constexpr auto huge = std::numeric_limits<std::int64_t>::max();
   refuse(c.how = LinearInterpolation{-1}, {"kept_rows must be in", "got -1"});
   refuse(c.how = LinearInterpolation{6}, {"got 6 for 5 and 12 rows"});

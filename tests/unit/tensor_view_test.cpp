@@ -81,8 +81,7 @@ TEST(Positions, SpansGiveContiguousPositions) {
   EXPECT_EQ(three_rows.batch_stride, 2);
 }
 
-// The parts of make_frequencies beside the rules: the window, explicit lists, turns. The rules have
-// their tests in scaling/.
+// make_frequencies without a rule: the window, explicit lists, turns. scaling/ tests the rules.
 
 TEST(Frequencies, ExplicitListIsKept) {
   const HeadWindow window{
@@ -94,8 +93,8 @@ TEST(Frequencies, ExplicitListIsKept) {
   EXPECT_EQ(got.window.rotary_dim, 6);
 }
 
-// turns is inv_freq / 2 pi modulo 1, in units of 2^-64, to the nearest: the angle after one step is
-// then within 2 pi 2^-65 of the truth.
+// turns is inv_freq / 2 pi modulo 1, rounded to a unit of 2^-64. So the angle of one step is off by
+// at most 2 pi 2^-65.
 TEST(Frequencies, TurnsAreWithinHalfAUnit) {
   test::Random random(25);
   std::vector<double> list = {0,         1,      0x1.921fb54442d18p+2, 0x1.fffffffffffffp+39,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mistakes that implementations have made with configs. Each is resolved right, refused or warned
-// about here. The comment of each test describes the mistake.
+// Mistakes that implementations have made with configs. resolve() reads each config right, refuses
+// it or warns. The comment of each test describes the mistake.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -35,8 +35,9 @@ std::string yarn_with(std::string_view members) {
                     std::string(members) + "}");
 }
 
-// d is rotary_dim: not the head, not hidden_size / heads, which is 7168 / 128 = 56 in DeepSeek-V3.
-TEST(Traps, TheDenominatorIsRotaryDim) {
+// The exponent's d is rotary_dim. It is neither head_dim nor hidden_size / heads, which is 56 in
+// DeepSeek-V3.
+TEST(Traps, TheExponentsDenominatorIsRotaryDim) {
   const Frequencies partial =
       frequencies_of(resolved_rotary(model_with("gpt_neox", R"("rotary_pct": 0.25)")));
   ASSERT_EQ(partial.inv_freq.size(), 8U);
@@ -50,8 +51,8 @@ TEST(Traps, TheDenominatorIsRotaryDim) {
   EXPECT_DOUBLE_EQ(frequencies_of(latent).inv_freq[1], std::pow(10000.0, -2.0 / 64));
 }
 
-// Transformers 4.51 to 4.55 replaced the factor by max_position_embeddings / original: 1 for the
-// config in Qwen2.5's model card, so that YaRN was off, and 1.25 for Qwen3.
+// Transformers 4.51 to 4.55 replaced the factor by max_position_embeddings / original. For the
+// config in Qwen2.5's model card that is 1, so YaRN was off. For Qwen3 it is 1.25.
 TEST(Traps, TheStatedYarnFactorWins) {
   const auto config = [](std::string_view positions) {
     return R"({"model_type": "qwen2", "head_dim": 128, "num_hidden_layers": 2,
@@ -65,7 +66,7 @@ TEST(Traps, TheStatedYarnFactorWins) {
   EXPECT_TRUE(warns(longer, "1.25"));
 }
 
-// gpt-oss is trained with "truncate": false; whole pairs change frequencies by up to 76 %.
+// gpt-oss is trained with "truncate": false. Whole pairs change its frequencies by up to 76 %.
 TEST(Traps, TruncateFalseIsHonoured) {
   EXPECT_EQ(yarn_of(resolved_rotary(yarn_with(R"("truncate": false)"))).ramp, YarnRamp::fractional);
   const std::string nested =
@@ -75,12 +76,12 @@ TEST(Traps, TruncateFalseIsHonoured) {
               "original_max_position_embeddings": 1024, "truncate": false}})");
   const ModelSpec model = resolved(nested);
   EXPECT_EQ(yarn_of(model.rotary.front().spec).ramp, YarnRamp::fractional);
-  EXPECT_TRUE(warns(model, "rope_parameters.full_attention.truncate"));  // where others ignore it
+  EXPECT_TRUE(warns(model, "rope_parameters.full_attention.truncate"));  // others ignore it
   EXPECT_FALSE(warns(resolved(yarn_with(R"("truncate": false)")), "truncate"));
 }
 
-// attention_factor replaces A, vLLM's attn_factor multiplied it, and both mscale keys must be
-// there.
+// attention_factor replaces A, and vLLM's attn_factor multiplied it. The mscale keys count only if
+// both are given.
 TEST(Traps, AttentionFactorIsReadAndAttnFactorRefused) {
   const double g = 0.1 * std::log(4.0) + 1;
   const auto factor_of = [](std::string_view members) {
@@ -94,8 +95,8 @@ TEST(Traps, AttentionFactorIsReadAndAttnFactorRefused) {
   EXPECT_DOUBLE_EQ(factor_of(R"("mscale": 1, "mscale_all_dim": 1)"), 1);
 }
 
-// DeepSeek's softmax scale grows by g², apart from A; Transformers 4.57 left it out for V2. The
-// pairings of V2 and V3 differ, too: V2's cached keys stay interleaved, V3's become halves.
+// DeepSeek's softmax scale grows by g², whatever A is. Transformers 4.57 left out g² for V2. V2's
+// cached keys stay interleaved, but V3's become halves.
 TEST(Traps, DeepseekSoftmaxFactorIsNotTheAttentionFactor) {
   const auto config = [](std::string_view family) {
     return model_with(family, R"("rope_scaling": {"type": "yarn", "factor": 40, "mscale": 0.707,
@@ -111,8 +112,8 @@ TEST(Traps, DeepseekSoftmaxFactorIsNotTheAttentionFactor) {
   EXPECT_EQ(resolved(config("llama")).rotary.front().softmax_factor, 1);
 }
 
-// The ramp ends at pair d - 1 at most, although there are d/2: with a small base no pair is fully
-// interpolated.
+// The end of the ramp is clamped to d - 1, although there are only d/2 pairs. So with a small base
+// no pair is fully interpolated.
 TEST(Traps, TheRampIsClampedToFeaturesNotPairs) {
   const RotarySpec spec = resolved_rotary(
       llama_with(R"("rope_theta": 100, "rope_scaling": {"rope_type": "yarn", "factor": 4,
@@ -122,7 +123,7 @@ TEST(Traps, TheRampIsClampedToFeaturesNotPairs) {
   EXPECT_GT(got.inv_freq.back(), unscaled / 4 * 1.01);
 }
 
-// The scaled rules honour the fraction for every family, rope_type default for some.
+// Scaled rules read partial_rotary_factor for every family, rope_type default only for some.
 TEST(Traps, RopeTypeDefaultIgnoresALlamasFraction) {
   constexpr std::string_view half = R"("partial_rotary_factor": 0.5)";
   const ModelSpec llama = resolved(llama_with(half));
@@ -132,8 +133,8 @@ TEST(Traps, RopeTypeDefaultIgnoresALlamasFraction) {
   EXPECT_EQ(resolved_rotary(model_with("glm4_moe", half)).rotary_dim, 32);
 }
 
-// These families hold the list of angles twice in a row, as Llama does, and read the first half.
-// Had they held each angle twice side by side, the first half would lack the slower frequencies.
+// These classes append the list of angles to itself, as Llama's does, and read the first half. If
+// they repeated each angle instead, the first half would lack the slower frequencies.
 TEST(Traps, GlmErnieAndHeliumHaveTheUsualFrequencies) {
   for (const std::string_view family : {"glm", "glm4", "ernie4_5", "ernie4_5_moe", "helium"}) {
     SCOPED_TRACE(family);
@@ -158,7 +159,7 @@ TEST(Traps, OneInNoRopeLayersMeansRope) {
   }
 }
 
-// 1e11 is beyond a 32-bit integer; a base may be written as an integer or as a fraction.
+// 1e11 is beyond a 32-bit integer. A base may be written as an integer or as a decimal fraction.
 TEST(Traps, LargeBasesAreReadExactly) {
   for (const std::string_view base : {"100000000000", "100000000000.0", "1e11"}) {
     EXPECT_EQ(resolved_rotary(model_with("falcon_h1", test::member("rope_theta", base))).base.get(),
@@ -168,8 +169,8 @@ TEST(Traps, LargeBasesAreReadExactly) {
   EXPECT_EQ(resolved_rotary(model_with("qwen2", R"("rope_theta": 10000000)")).base.get(), 1e7);
 }
 
-// Transformers 5 takes rope_theta away while it fills the full layers' base and leaves the sliding
-// ones the class's 500000.
+// Transformers 5 uses rope_theta for full layers only. Sliding layers keep the class's base,
+// 500000.
 TEST(Traps, Olmo3SlidingLayersHaveTheClasssBase) {
   const ModelSpec model = resolved(model_with("olmo3", R"("rope_theta": 20000, "rope_scaling":
       {"rope_type": "yarn", "factor": 8, "original_max_position_embeddings": 512})"));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two angles for a pair against the formulas of their programs in long double, and errors.
+// Pairs with an angle for each feature, compared with HunYuan-VL's and V-JEPA 2's formulas in long
+// double; errors.
 #include "reference/two_angles.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +25,7 @@ namespace {
 using reference::FeatureSource;
 using test::Tensor;
 
-// [axes][2 batch rows][3 tokens], of at most 4 axes.
+// [at most 4 axes][2 batch rows][3 tokens].
 constexpr std::array<double, 24> places = {0,     1,  2.5, -3,     4096, 0.1, 7,   131071,
                                            -0.25, 9,  10,  0x1p40, 3,    2,   1,   8,
                                            55,    60, 0.5, -0.5,   6,    17,  400, 12};
@@ -65,7 +66,7 @@ struct Turned {
   const Tensor& dst;
 };
 
-// One head is within the documented bound: 2^-49 for each of the two products.
+// Checks one head against the documented bound, 2^-49 for each of two products.
 void check_head(const Turned& of, const test::HeadIndex& at, DType dtype) {
   const TwoAngles& angles = of.model.angles;
   std::vector<reference::CosSin> row;
@@ -98,7 +99,7 @@ TEST(TwoAngles, FrequenciesFollowTheirFormulas) {
     ASSERT_EQ(inv_freq.size(), model.sources.size());
     for (std::size_t f = 0; f < inv_freq.size(); ++f) {
       const auto exact = std::pow(static_cast<long double>(model.base), model.sources[f].exponent);
-      // The rounded exponent costs ln(10000) = 9.2 half units of 2^-52, the power itself one more.
+      // The rounded exponent costs ln(10000) = 9.2 times 2^-53, and the power itself 2^-52.
       EXPECT_NEAR(inv_freq[f], static_cast<double>(exact), (9.2 + 2) * 0x1p-53 * inv_freq[f]);
       if (model.angles.of_features.axes.count == 1) continue;
       EXPECT_EQ(model.angles.of_features.axes.of_pair[f], model.sources[f].axis);
@@ -137,7 +138,7 @@ TEST(TwoAngles, RotateWithinTheBound) {
 }
 
 // HunYuan-VL's text has one coordinate for all axes, so the result is that of rotate().
-TEST(TwoAngles, EqualARotationForOneCoordinate) {
+TEST(TwoAngles, EqualRotateForOneCoordinate) {
   const TwoAngles angles = test::value_of(hunyuan_vl_two_angles(16, 10000, {2, 2, 2, 2}));
   const Positions text = ConsecutivePositions{.first = 70, .tokens = 5};
   const TwoAngleRows rows = test::value_of(make_two_angle_rows(angles, text));

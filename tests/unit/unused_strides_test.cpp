@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unused strides may have any value: that of an axis with one index, and all of a view without
-// elements. UndefinedBehaviorSanitizer would see a sum of them leave int64.
+// The stride of an axis with one index is unused, and so are all strides of a view without
+// elements. They may have any value. UndefinedBehaviorSanitizer would find a sum of them that
+// overflows.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -32,7 +33,7 @@ HeadsView heads_of(std::array<float, 8>& elements) {
           .strides = {.batch = any, .token = 4, .head = any}};
 }
 
-TEST(UnusedStrides, MeanNothingForHeads) {
+TEST(UnusedStrides, AreIgnoredForHeads) {
   const Frequencies frequencies =
       test::frequencies_of({.head_dim = 4, .rotary_dim = 4, .pairing = Pairing::half});
   const ConsecutivePositions positions{.first = 3, .tokens = 2};
@@ -59,8 +60,8 @@ TEST(UnusedStrides, MeanNothingForHeads) {
   EXPECT_EQ(elements, (std::array<std::int8_t, 4>{1, 2, 3, 127}));
 }
 
-// The one sine of dim 1 has no cosine beside it.
-TEST(UnusedStrides, MeanNothingForTokens) {
+// dim 1 has one feature: a sine, or a cosine in layout cos_then_sin.
+TEST(UnusedStrides, AreIgnoredForTokens) {
   const TokenStrides strides{.batch = any, .token = any, .feature = any};
   float x = 0;
   const TokensView view{.data = &x,
@@ -91,7 +92,7 @@ ScoresView column_of(std::array<float, 2>& scores) {
           .strides = {.batch = any, .head = any, .query = 1, .key = any}};
 }
 
-TEST(UnusedStrides, MeanNothingForScores) {
+TEST(UnusedStrides, AreIgnoredForScores) {
   const Alibi alibi{.heads = 1};
   std::array<float, 2> scores = {5, 5};
   test::require(fill_bias(column_of(scores), alibi, BiasRange{.first_query = 0, .first_key = 0}));
@@ -106,8 +107,8 @@ TEST(UnusedStrides, MeanNothingForScores) {
   EXPECT_EQ(gradient[0], 100 * 0x1p-8);
 }
 
-// Queries without features add nothing to scores, whatever their strides and those of a table.
-TEST(UnusedStrides, MeanNothingForQueriesWithoutFeatures) {
+// Queries without features add nothing to scores, whatever the strides of q and the table.
+TEST(UnusedStrides, AreIgnoredForQueriesWithoutFeatures) {
   const HeadsView q{.data = nullptr,
                     .dtype = DType::f32,
                     .extents = {.batch = 1, .tokens = 2, .heads = 1, .features = 0},
@@ -129,8 +130,7 @@ TEST(UnusedStrides, MeanNothingForQueriesWithoutFeatures) {
   EXPECT_EQ(gradients, scores);
 }
 
-// Without keys nothing is added, and no parameter changes.
-TEST(UnusedStrides, MeanNothingForScoresWithoutKeys) {
+TEST(UnusedStrides, AreIgnoredForScoresWithoutKeys) {
   const ScoresView none{.data = nullptr,
                         .dtype = DType::f64,
                         .extents = {.batch = 2, .heads = 1, .queries = 2, .keys = 0},

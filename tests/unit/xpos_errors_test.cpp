@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requirements of xPos for specs, positions and roles, and calls that refuse its rows.
+// The requirements of xPos for specs, positions and roles, and calls that refuse rows with xPos.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -80,7 +80,7 @@ TEST(XposErrors, RemakingWithAndWithoutXposIsRefused) {
   EXPECT_EQ(without.role(), std::nullopt);
 }
 
-// 60 doublings of the fastest pair, log2(7/2) / 512 for each position, are 16997.3 positions.
+// The fastest pair doubles log2(7/2) / 512 times for each position: 60 times in 16997.2 positions.
 TEST(XposErrors, PositionsTooFarFromTheCenterAreRefused) {
   const Frequencies frequencies = frequencies_with({.center = 100});
   const auto far_off = [&](const Positions& positions, std::string_view position) {
@@ -116,7 +116,6 @@ TEST(XposErrors, TinyScaleBasesAreRefusedAwayFromTheCenter) {
   }
 }
 
-// No byte is written.
 TEST(XposErrors, InverseAndSharedRotationsAreRefused) {
   const Frequencies frequencies = frequencies_with({});
   const Extents extents{.tokens = 2, .heads = 1, .features = 8};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For every rule, its facts (Describe) hold: bounds are checked, text forms give its parameters,
-// and frequencies agree with the long double reference.
+// Checks the facts (Describe) of every rule: its bounds are enforced and its JSON text gives back
+// its parameters. Its frequencies agree with the long double reference.
 #include <cmath>
 #include <map>
 #include <string>
@@ -92,10 +92,10 @@ std::vector<Scaling> extremes() {
       for (const double factor : {0.5, 4.0, 32.0})
         all.emplace_back(
             YarnScaling{.factor = factor, .original_context_tokens = context, .ramp = ramp});
-    // Without a high factor of its own nothing is blended, as in Llama 4 Scout.
+    // If the high factor equals the low factor, no pair is blended, as in Llama 4 Scout.
     for (const double high : {1.0, 4.0}) all.emplace_back(Llama3Scaling{32, 1, high, context});
   }
-  for (const double beta_slow : {2.0, 16.0})  // 16: a ramp of no width
+  for (const double beta_slow : {2.0, 16.0})  // 16: the ramp has no width
     all.emplace_back(YarnScaling{
         .factor = 0.5, .original_context_tokens = 8192, .beta_fast = 16, .beta_slow = beta_slow});
   for (const double fraction : {1e-9, 0.25, 0.3, 0.5, 0.99, 1.0})
@@ -117,7 +117,7 @@ TEST(EveryRule, AgreesWithTheReferenceAtExtremes) {
   test::expect_as_reference(test::spec_with(1e300, 128, NoScaling{}));
 }
 
-// These rules need two pairs, or as many as they clip.
+// These rules need at least two pairs, or as many pairs as they clip.
 TEST(EveryRule, AgreesWithTheReferenceFromTwoPairsOn) {
   test::expect_as_reference_for_many_specs(RetNetScaling{}, {}, 4);
   for (const std::int64_t clipped : {1, 2, 3, 20, 64, 256})
@@ -141,7 +141,7 @@ TEST(EveryRule, AgreesWithTheReferenceFromTwoPairsOn) {
   }
 }
 
-TEST(EveryRule, HasItsName) {
+TEST(EveryRule, IsFoundByItsName) {
   for (const std::string_view name : rope_types()) {
     EXPECT_EQ(rope_type(scaling_named(name).value()), name);
   }
@@ -149,7 +149,7 @@ TEST(EveryRule, HasItsName) {
   EXPECT_FALSE(scaling_named("no rule"));
 }
 
-TEST(EveryRule, IsReadAsItWasWritten) {
+TEST(EveryRule, RoundTripsThroughJson) {
   for_every_rule([](const Scaling& scaling) {
     const std::string text = text_of(scaling);
     EXPECT_EQ(test::value_of(parse_rotary_spec(text)).scaling, scaling) << text;
@@ -157,7 +157,7 @@ TEST(EveryRule, IsReadAsItWasWritten) {
 }
 
 // Doubles without a short decimal form.
-TEST(EveryRule, IsReadBitForBit) {
+TEST(EveryRule, DoublesRoundTripBitForBit) {
   const ExplicitScaling rule{.inv_freq = {1.0 / 3, 0x1.fffffffffffffp-1, 0x1p-1074, -0.1}};
   const auto spec = test::spec_with(0x1.0000000000001p10, 8, rule);
   const auto read = test::value_of(parse_rotary_spec(test::value_of(to_json(spec))));
@@ -289,8 +289,8 @@ TEST(EveryRule, SaysWhichKeyIsMissingOrMistyped) {
   }
 }
 
-// The facts of the first rules once more, so that a change is seen. A line that begins with a space
-// continues the one before.
+// Repeats the facts of the first rules, so that the test finds any change. A line that begins with
+// a space continues the previous line.
 constexpr std::string_view first_rules =
     R"(default:
 linear: factor finite and > 0;

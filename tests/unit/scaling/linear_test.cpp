@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules with few parameters.
+// The explicit, clipped, Llama 3, proportional and RetNet rules.
 #include <algorithm>
 
 #include "support/resolving.hpp"
@@ -13,7 +13,6 @@ using test::llama_with;
 using test::spec_with;
 using test::with;
 
-// Frequencies given one by one.
 const ExplicitScaling listed{.inv_freq = {1, 0.25, 0, 0x1p-1074}, .attention_factor = 1.5};
 
 TEST(ExplicitRule, KeepsItsListAndFactor) {
@@ -34,11 +33,11 @@ TEST(ExplicitRule, EqualsAListGivenToMakeFrequencies) {
   EXPECT_EQ(of_list.turns, of_rule.turns);
 }
 
-// Clipped RoPE: the slowest pairs slow down or stand still.
+// Clipped RoPE slows or stops the slowest pairs.
 TEST(ClippedRule, KeepsTheFastPairs) {
   const auto kept = test::frequencies_with(NoScaling{}).inv_freq;
   const auto cosine = test::frequencies_with(ClippedScaling{.clipped_pairs = 20}).inv_freq;
-  // The first clipped pair, 12, has cos 0 and is kept.
+  // The first clipped pair, 12, has the factor cos 0 = 1 and is kept.
   EXPECT_TRUE(std::equal(kept.begin(), kept.begin() + 13, cosine.begin()));
   EXPECT_LT(cosine[13], kept[13]);
   EXPECT_GT(cosine[30], 0);
@@ -55,7 +54,6 @@ TEST(ClippedRule, RefusesInvalidClippedPairs) {
   expect_refused(ClippedScaling{.clipped_pairs = 33}, {"clipped_pairs must be in [1, 32], got 33"});
 }
 
-// Llama 3.1: three bands of wavelengths.
 TEST(Llama3Rule, RefusesAHighFactorBelowTheLow) {
   const Llama3Scaling good{
       .factor = 8, .low_freq_factor = 1, .high_freq_factor = 4, .original_context_tokens = 8192};
@@ -63,16 +61,14 @@ TEST(Llama3Rule, RefusesAHighFactorBelowTheLow) {
                  {"high_freq_factor must be >= low_freq_factor", "0.5"});
 }
 
-// Proportional: the slow pairs of the whole head stand still.
-
-// Gemma 4's full attention: 64 of 256 pairs turn, with the exponents of the whole head.
-TEST(ProportionalRule, KeepsTheFastPairsOfTheWholeHead) {
+// Gemma 4's full attention rotates 64 of 256 pairs. Their exponents are over the full head.
+TEST(ProportionalRule, KeepsTheFastPairsOfTheFullHead) {
   const auto spec = test::spec_with(1e6, 512, ProportionalScaling{.turning_fraction = 0.25});
   const auto got = test::value_of(make_frequencies(spec)).inv_freq;
   const auto whole = test::value_of(make_frequencies(test::spec_with(1e6, 512, NoScaling{})));
   EXPECT_TRUE(std::equal(got.begin(), got.begin() + 64, whole.inv_freq.begin()));
   EXPECT_TRUE(std::all_of(got.begin() + 64, got.end(), [](double each) { return each == 0; }));
-  // Partial rotary embedding has other frequencies.
+  // With a rotary_dim of 128 the frequencies would differ.
   const auto partial = test::value_of(make_frequencies(test::spec_with(1e6, 128, NoScaling{})));
   EXPECT_NE(got[1], partial.inv_freq[1]);
 }
@@ -83,7 +79,7 @@ void expect_of_the_whole_head(const std::string& config, const ProportionalScali
   EXPECT_EQ(test::value_of(make_frequencies(spec)).window.rotary_dim, 64) << config;
 }
 
-TEST(ProportionalRule, IsReadInAConfig) {
+TEST(ProportionalRule, IsReadFromAConfig) {
   expect_of_the_whole_head(llama_with(R"("rope_parameters": {"rope_type": "proportional",
           "partial_rotary_factor": 0.25, "rope_theta": 1000000.0})"),
                            {.turning_fraction = 0.25});
@@ -94,13 +90,13 @@ TEST(ProportionalRule, IsReadInAConfig) {
   expect_of_the_whole_head(llama_with(R"("partial_rotary_factor": 0.5, "rope_parameters": {
           "rope_type": "proportional", "partial_rotary_factor": 0.25})"),
                            {.turning_fraction = 0.25});
-  // A fraction that gives no even number of features. Other rules refuse it.
+  // 0.3 gives no even rotary_dim, so other rules refuse it.
   expect_of_the_whole_head(llama_with(R"("rope_parameters": {"rope_type": "proportional",
           "partial_rotary_factor": 0.3})"),
                            {.turning_fraction = 0.3});
 }
 
-TEST(ProportionalRule, IsReadInAConfigOfLayerTypes) {
+TEST(ProportionalRule, IsReadFromAConfigWithLayerTypes) {
   const auto model = test::resolved(R"({"model_type": "lfm3", "head_dim": 64,
       "num_hidden_layers": 2, "layer_types": ["full_attention", "sliding_attention"],
       "rope_parameters": {"full_attention": {"rope_type": "proportional",

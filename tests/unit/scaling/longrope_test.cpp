@@ -112,7 +112,7 @@ LongRopeScaling resolved_rule(const std::string& config) {
   return std::get<LongRopeScaling>(test::resolved_rotary(config).scaling);
 }
 
-TEST(LongRopeRule, IsReadInAConfig) {
+TEST(LongRopeRule, IsReadFromAConfig) {
   const LongRopeScaling expected{.short_factor = {1, 1.5},
                                  .long_factor = {1, 8},
                                  .original_context_tokens = 4096,
@@ -151,7 +151,7 @@ TEST(LongRopeRule, ListsThatDoNotFitAreRefused) {
                       {"switch is not a key of rope_type 'longrope'"});
 }
 
-// Phi-3's "yarn" is not YaRN: LongRoPE's lists with YaRN's attention factor.
+// Phi-3's "yarn" has LongRoPE's lists and YaRN's attention factor.
 TEST(LongRopeRule, Phi3sYarnIsLongRope) {
   constexpr std::string_view rest =
       R"("head_dim": 4, "num_hidden_layers": 1, "max_position_embeddings": 131072,

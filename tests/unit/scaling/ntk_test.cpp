@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NTK-aware scaling with a fixed alpha.
+// The NTK rules: fixed alpha, by parts, mixed, doubling and dynamic.
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -15,7 +15,6 @@ using test::expect_as_reference;
 using test::expect_refused;
 using test::spec_with;
 
-// base' has its own rounding, which the exponent d/(d-2) <= 2 at d >= 4 and ln magnify.
 TEST(NtkRule, AgreesWithTheReference) {
   for (const double alpha : {1.0, 2.0, 4.0, 1000.0}) {
     for (const double base : {10000.0, 500000.0, 1e6}) {
@@ -26,7 +25,7 @@ TEST(NtkRule, AgreesWithTheReference) {
   }
 }
 
-TEST(NtkRule, TurnsTheSlowestPairAlphaTimesSlower) {
+TEST(NtkRule, SlowsTheSlowestPairByAlpha) {
   const auto plain = test::frequencies_with(NoScaling{});
   const auto scaled = test::frequencies_with(NtkScaling{.alpha = 8});
   EXPECT_NEAR(plain.inv_freq.back() / scaled.inv_freq.back(), 8, 1e-12);
@@ -41,14 +40,12 @@ TEST(NtkRule, RefusesOnePairAndExtremeBases) {
   expect_refused(spec_with(2, 64, NtkScaling{.alpha = 1e-3}), {"alpha", "base"});
 }
 
-// NTK-by-parts: three rules, each for the pairs that it suits.
-
 using test::with;
 
 constexpr NtkByPartsScaling llama{.factor = 8, .original_context_tokens = 2048};
 
-// The part depends on the turns of a pair within 2048 tokens, here for 64 features.
-TEST(NtkByPartsRule, EachPartHasItsRule) {
+// NTK-by-parts selects a rule by a pair's turns within 2048 tokens. The head has 64 features.
+TEST(NtkByPartsRule, TheTurnsOfAPairSelectItsRule) {
   const auto got = test::frequencies_with(llama).inv_freq;
   const auto kept = test::frequencies_with(NoScaling{}).inv_freq;
   const auto ntk = test::frequencies_with(NtkScaling{.alpha = 8}).inv_freq;
@@ -73,9 +70,9 @@ TEST(NtkByPartsRule, RefusesOnePairAndExtremeBases) {
                  {"base * factor^(d/(d-2)) finite and > 1", "0.001"});
 }
 
-// NTK-RoPE with fixed digits, plain and mixed. Both forms stretch the last pair by the whole
-// factor: (base f)^(-(d-2)/d) f^(-2/d) = ω / f.
-TEST(MixedNtkRule, StretchesTheSlowestPairByTheFactor) {
+// Both forms slow the last pair by the full factor f: (base f)^(-(d-2)/d) f^(-2/d) = ω / f, where ω
+// is its unscaled frequency.
+TEST(MixedNtkRule, SlowsTheSlowestPairByTheFactor) {
   const double unscaled = test::frequencies_with(NoScaling{}).inv_freq.back();
   for (const MixedNtkScaling& rule :
        {MixedNtkScaling{.factor = 8}, MixedNtkScaling{.factor = 8, .mixed_b = 0.625}}) {
@@ -127,7 +124,7 @@ TEST(DoublingNtkRule, RefusesAMissingContextAndExtremeBases) {
   test::expect_refused(test::spec_with(1e308, 128, qwen), {"base finite", "1048576"}, 1 << 20);
 }
 
-// Dynamic NTK: a base that follows the length of the context, and HunYuan's fixed one of that name.
+// Dynamic NTK's base follows the context length. HunYuan's rule of the same name has a fixed base.
 
 using test::frequencies_with;
 using test::llama_with;
@@ -147,7 +144,7 @@ TEST(DynamicNtkRule, GivesEachLongerContextItsOwnFrequencies) {
   EXPECT_TRUE(depends_on_context(vicuna));
   const Frequencies longer = frequencies_with(vicuna, 4096);
   EXPECT_EQ(longer.contexts, (ContextRange{.first = 4096, .last = 4096}));
-  // The slowest pair turns 4 * 4096 / 2048 - 3 = 5 times slower; the fastest does not change.
+  // The slowest pair rotates 4 * 4096 / 2048 - 3 = 5 times slower. The fastest does not change.
   EXPECT_NEAR(frequencies_with(NoScaling{}).inv_freq.back() / longer.inv_freq.back(), 5, 1e-12);
   EXPECT_EQ(longer.inv_freq.front(), 1);
   EXPECT_TRUE(rotate_alike(longer, frequencies_with(vicuna, 4096)));
@@ -164,8 +161,8 @@ TEST(DynamicNtkRule, RefusesInvalidContextsAndExtremeBases) {
                  std::int64_t{1} << 40);
 }
 
-// The original context of a config is max_position_embeddings.
-TEST(DynamicNtkRule, IsReadInAConfig) {
+// A config gives this rule's original context as max_position_embeddings.
+TEST(DynamicNtkRule, IsReadFromAConfig) {
   const auto model =
       test::resolved(llama_with(R"("rope_scaling": {"type": "dynamic", "factor": 2})"));
   EXPECT_EQ(model.rotary.front().spec.scaling,
@@ -206,7 +203,7 @@ TEST(DynamicNtkRule, IsNtkWithTheConfigsAlphaForHunYuan) {
   EXPECT_EQ(model.rotary.front().spec.scaling, Scaling(NtkScaling{.alpha = 1000}));
   ASSERT_EQ(model.warnings.size(), 1U);
   EXPECT_NE(model.warnings.front().find("factor, beta_fast"), std::string::npos);
-  // Without alpha, or with the 0 that its code treats as absent, it is ordinary dynamic NTK.
+  // Without alpha it is ordinary dynamic NTK. HunYuan's code treats an alpha of 0 as absent.
   for (const std::string_view members :
        {R"("type": "dynamic", "factor": 2)", R"("type": "dynamic", "factor": 2, "alpha": 0)"}) {
     EXPECT_EQ(test::resolved_rotary(config_of("hunyuan_v1_dense", members)).scaling,
@@ -214,8 +211,8 @@ TEST(DynamicNtkRule, IsNtkWithTheConfigsAlphaForHunYuan) {
   }
 }
 
-// Transformers' own dynamic rule would ignore alpha, vLLM would not: in any other family a config
-// with alpha is refused.
+// For other families Transformers ignores alpha and vLLM does not, so a config with alpha is
+// refused.
 TEST(DynamicNtkRule, RefusesAlphaForOtherFamilies) {
   test::not_supported(config_of("llama", R"("type": "dynamic", "factor": 2, "alpha": 8)"),
                       {"rope_scaling.alpha is not a key of rope_type 'dynamic'", "HunYuan"});

@@ -7,7 +7,7 @@
 namespace rotary {
 namespace {
 
-// From half a turn between -1 and 0 to a quarter of max_freq turns, in equal steps.
+// Frequencies rise in equal steps from π to max_freq π / 2.
 TEST(PixelRule, IsEvenlySpaced) {
   const auto got = test::frequencies_with(PixelScaling{.max_freq = 64}).inv_freq;
   EXPECT_EQ(got.front(), std::numbers::pi);

@@ -11,8 +11,8 @@ using test::expect_refused;
 using test::spec_with;
 using test::with;
 
-// The paper's ramp. beta_fast = beta_slow is a step; rounding decides a pair that lies on it.
-TEST(YarnRule, TheTurnsRampIsLinearInTheTurns) {
+// If beta_fast = beta_slow, the ramp is a step.
+TEST(YarnRule, ThePapersRampIsLinearInAPairsTurns) {
   const YarnScaling paper{.factor = 4, .original_context_tokens = 4096, .ramp = YarnRamp::turns};
   const auto got = test::frequencies_with(paper).inv_freq;
   const auto kept = test::frequencies_with(NoScaling{}).inv_freq;
@@ -50,9 +50,9 @@ TEST(YarnRule, ASpecsRampIsRead) {
                        {"ramp and truncate must not both be given"});
 }
 
-// In a config null is absent: the factor is computed. A whole number is used, with Transformers'
-// warning.
-TEST(YarnRule, ANullFactorIsComputedAndAWholeOneWarns) {
+// A null attention_factor counts as absent, so it is computed. An integer is used, with the warning
+// that Transformers gives.
+TEST(YarnRule, ANullAttentionFactorIsComputedAndAnIntegerWarns) {
   const auto read = [](std::string_view value) {
     return test::resolved(test::llama_with(R"("rope_scaling": {"type": "yarn", "factor": 2,
         "original_max_position_embeddings": 2048, )" +
@@ -69,8 +69,8 @@ TEST(YarnRule, ANullFactorIsComputedAndAWholeOneWarns) {
   EXPECT_TRUE(test::warns(read("1"), "attention_factor is an integer, 1"));
 }
 
-// The keys of other dialects are refused by name; a config has no ramp.
-TEST(YarnRule, KeysOfOtherDialectsAreRefused) {
+// Keys of other programs are refused by name. ramp is a key of a spec, not of a config.
+TEST(YarnRule, KeysOfOtherProgramsAreRefused) {
   for (const std::string_view key :
        {"attn_factor", "apply_yarn_scaling", "extrapolation_factor", "ramp"}) {
     const std::string member = test::member(key, "1");
