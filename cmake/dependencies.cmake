@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every dependency with its purpose, licence and oldest version. All are Debian 12 packages, which
 # ./dev installs; the library's two may also come as sources. rotary_third_party lists those that
-# are part of the installation.
+# are part of the installation. The lab's own are in lab/CMakeLists.txt.
 
 include("${CMAKE_CURRENT_LIST_DIR}/third_party.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/sources.cmake")
@@ -108,8 +108,8 @@ if(ROTARY_PYTHON)
   endif()
 endif()
 
-if(ROTARY_TOOL OR ROTARY_DEVELOPER OR ROTARY_FUZZ OR ROTARY_LAB)
-  # libfmt-dev. Tool and lab; its headers are compiled into them. A wheel cannot rely on the shared
+if(ROTARY_TOOL OR ROTARY_DEVELOPER OR ROTARY_FUZZ)
+  # libfmt-dev; its headers are compiled into tool and tests. A wheel cannot rely on the shared
   # object.
   find_package(fmt 9 CONFIG REQUIRED)
   set(rotary_fmt fmt::fmt)
@@ -126,8 +126,8 @@ if(ROTARY_TOOL OR ROTARY_DEVELOPER OR ROTARY_FUZZ OR ROTARY_LAB)
     WHY "text output, since std::format is absent in gcc 12")
 endif()
 
-if(ROTARY_TOOL OR ROTARY_LAB)
-  # libcli11-dev, headers only. Tool and lab.
+if(ROTARY_TOOL)
+  # libcli11-dev, headers only.
   find_package(CLI11 2.1 CONFIG REQUIRED)
   rotary_third_party(CLI11
     VERSION "${CLI11_VERSION}"
@@ -206,45 +206,12 @@ endif()
 # gnuplot-nox (gnuplot's own licence, free to use) is a program that `rotary plot` runs to draw SVG
 # and PNG, also in 3D. Building does not need it; without it tests of drawing are skipped.
 
-if(ROTARY_DEVELOPER OR ROTARY_LAB)
+if(ROTARY_DEVELOPER)
   # libgtest-dev (BSD-3-Clause). Tests.
   find_package(GTest 1.12 CONFIG REQUIRED)
-endif()
 
-if(ROTARY_DEVELOPER)
   # librapidcheck-dev (BSD-2-Clause). Tests: properties over generated inputs, shrunk on failure.
   find_package(rapidcheck CONFIG REQUIRED)
-endif()
-
-if(ROTARY_LAB)
-  # libtorch-dev (BSD-3-Clause). Lab only, since it brings about 300 shared objects: tensors,
-  # gradients, optimizers.
-  # libgloo-dev (BSD-3-Clause), headers only: torch's Gloo headers, by which processes share a step,
-  # include them. Without them the lab builds, but refuses run --data-parallel.
-  find_package(Torch REQUIRED)
-
-  # libopenblas0-openmp (BSD-3-Clause). Lab: Debian's libtorch uses the system's libblas.so.3. The
-  # reference implementation is 16 times slower, and the POSIX-threads build competes with
-  # libtorch's own threads. Linking it by name takes precedence over the system's choice.
-  find_library(ROTARY_OPENBLAS NAMES libopenblas.so.0 libopenblas.so REQUIRED
-    PATH_SUFFIXES openblas-openmp "${CMAKE_LIBRARY_ARCHITECTURE}/openblas-openmp"
-    DOC "The OpenMP build of OpenBLAS")
-
-  # libssl-dev (Apache-2.0). Lab: SHA-256 of data and of configurations.
-  find_package(OpenSSL 3 REQUIRED COMPONENTS Crypto)
-
-  # python3-lxml (BSD-3-Clause) and mandoc (ISC): only lab/data/prepare.py uses them, to make data
-  # sets from HTML of translated manuals and from Linux manual pages.
-
-  # python3-matplotlib (PSF-based): only lab/results/figures.py uses it, to draw results.
-
-  # sentencepiece (Apache-2.0) as programs, which split words for translation. Its library contains
-  # another version of protobuf than libtorch's with the same symbols, which crashes a process with
-  # both.
-
-  # sacreBLEU (Apache-2.0, https://github.com/mjpost/sacrebleu): a program that the lab calls if
-  # installed, because scores of other BLEU implementations are not comparable with published ones.
-  # Not packaged in Debian.
 endif()
 
 # CUDA's toolkit (NVIDIA's licence), only with ROTARY_CUDA: nvcc, and its runtime, which becomes

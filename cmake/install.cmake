@@ -64,6 +64,10 @@ set(rotary_find_highway "find_dependency(hwy ${rotary_hwy_version} CONFIG)")
 if(TARGET rotary_highway)
   set(rotary_find_highway "# Highway is inside.")
 endif()
+if(rotary_library_type STREQUAL "SHARED_LIBRARY")
+  # A project can also find the build folder, without an installation: rotary_DIR.
+  export(EXPORT rotaryTargets NAMESPACE rotary:: FILE rotaryTargets.cmake)
+endif()
 configure_package_config_file(cmake/rotaryConfig.cmake.in rotaryConfig.cmake
   INSTALL_DESTINATION "${rotary_package_folder}"
   NO_SET_AND_CHECK_MACRO)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Compiler settings for this project's own targets, which link rotary_options privately.
+# Compiler settings for the targets of this repository, which link rotary_options privately: those
+# of rotary and those of the lab, a separate project.
+cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH rotary_repository)
 
 set(ROTARY_SANITIZE "" CACHE STRING "Comma-separated sanitizers, for example address,undefined")
 
@@ -24,7 +26,7 @@ if(PROJECT_IS_TOP_LEVEL)
 endif()
 if(ROTARY_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   foreach(language IN ITEMS C CXX)
-    set(CMAKE_${language}_COMPILER_LAUNCHER env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}"
+    set(CMAKE_${language}_COMPILER_LAUNCHER env "CCACHE_BASEDIR=${rotary_repository}"
       CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1 "${ROTARY_CCACHE}")
   endforeach()
 endif()

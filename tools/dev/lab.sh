@@ -21,10 +21,25 @@ provide_sacrebleu() {
   return 0
 }
 
+# build_lab TARGET: the lab is a separate project, which finds the library that build/release holds.
+build_lab() {
+  build release native rotary rotary_threads
+  stage "build: lab, $1"
+  cmake -S lab -B build/lab -G Ninja -D "rotary_DIR=$PWD/build/release" \
+    -D ROTARY_WARNINGS_AS_ERRORS=ON
+  cmake --build build/lab --parallel "$(nproc)" --target "$1"
+}
+
+test_lab() {
+  build_lab all
+  stage "test: lab"
+  ctest --test-dir build/lab --output-on-failure --no-tests=error --parallel "$(nproc)"
+}
+
 cmd_lab() {
-  install_packages "${packages_lab[@]}"
+  install_packages "${packages_build[@]}" "${packages_lab[@]}"
   if [[ "$*" == --test ]]; then
-    run_tests lab
+    test_lab
     return
   fi
   if [[ "${1:-}" == data ]]; then
@@ -32,14 +47,13 @@ cmd_lab() {
   fi
   if (($# > 0)); then
     provide_sacrebleu
-    configure lab
-    cmake --build --preset lab --target bin/rotary-lab
+    build_lab bin/rotary-lab
     if [[ $# -gt 2 && "${*: -2:1}" == -j ]]; then
       exec lab/jobs.sh "${*: -1}" "$lab_tool" "${@:1:$#-2}"
     fi
     exec "$lab_tool" "$@"
   fi
-  run_tests lab
+  test_lab
   stage "data: prose"
   if [[ ! -e build/lab/data/prose ]]; then
     lab/data/prepare.py add prose --data-dir build/lab/data ||

@@ -57,10 +57,10 @@ packages_classes=(python3 python3-pip python3-venv)
 # pip fetches peers and ggml's sources (docs/peers.md); torch compiles with g++, Python's headers.
 packages_peers=(gcc g++ python3 python3-dev python3-pip python3-venv)
 
-# libtorch (BSD-3-Clause) with OpenBLAS (BSD-3-Clause) for speed; OpenSSL (Apache-2.0) for SHA-256.
+# With packages_build. libtorch (BSD-3-Clause) with OpenBLAS (BSD-3-Clause) for speed; OpenSSL
+# (Apache-2.0) for SHA-256.
 packages_lab=(
-  g++ cmake ninja-build ccache libhwy-dev nlohmann-json3-dev libcli11-dev libfmt-dev libgtest-dev
-  python3 libjs-chart.js chromium libtorch-dev libgloo-dev libopenblas0-openmp libssl-dev
+  python3 chromium libtorch-dev libgloo-dev libopenblas0-openmp libssl-dev
   python3-lxml python3-matplotlib mandoc sentencepiece python3-venv
 )
 
