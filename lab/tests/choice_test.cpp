@@ -24,8 +24,8 @@
 namespace rotary::lab {
 namespace {
 
-// Each document has its own letters and each folder its own punctuation mark, so the mean over a
-// passage's bytes identifies both.
+// Each document has its own letters and each folder its own punctuation mark. So the mean over a
+// passage's bytes identifies the document and the folder.
 const Dataset& lettered() {
   static const Dataset data = [] {
     Manifest manifest{.name = "lettered"};
@@ -68,7 +68,7 @@ TEST_P(EveryChoiceTask, GradientsEqualFiniteDifferences) {
     cell.encoding = parse_encoding(cell.encoding_settings, cell.model.head_dim());
     const auto learner = make_learner(cell, lettered());
     {
-      // Segments start at zero. Different values make their gradients differ.
+      // Segments start at zero, where their gradients are equal. Other values make them differ.
       const torch::NoGradGuard no_gradient;
       const at::Tensor segments = learner->model().named_parameters()["segments"];
       segments.copy_(at::arange(32, at::kFloat).view({2, 16}) * 0.001);
@@ -161,14 +161,14 @@ TEST_F(Starts, BeginWithTheLossOfTheFinishedCell) {
     EXPECT_NE(learner->validation_loss(), loss_);
     begin_with(learner->model(), checkpoint(cell));
     EXPECT_EQ(learner->validation_loss(), loss_);
-    // With a learning rate of 0, the new cell also ends with that loss.
+    // With a learning rate of 0 the new cell also ends with the finished cell's loss.
     cell = with_start(std::move(cell), folder_.path());
     cell.training.learning_rate = 0;
     EXPECT_EQ(train("", cell, lettered()).validation_loss, loss_);
   }
 }
 
-TEST_F(Starts, LeaveANewHeadAndAddedRowsOfATableUnchanged) {
+TEST_F(Starts, LeaveANewHeadAndAddedTableRowsUnchanged) {
   (void)pre_train("learned");
   Cell cell = fine_tune("triplets", "learned");
   cell.model.tokens = 48;

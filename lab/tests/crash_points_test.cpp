@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process is killed before each of its file changes. Training the cell again must end with the
-// same bits as without a kill.
+// Kills a process before each of its file changes. Training the cell again must end with the bits
+// of a training that was never killed.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
@@ -21,7 +21,7 @@
 
 namespace {
 
-// File changes until this process is killed; below 0: never.
+// File changes before this process is killed; below 0: it is never killed.
 int changes_left = -1;
 int changes_made = 0;
 int last_written = -1;  // a file descriptor
@@ -38,7 +38,7 @@ long change(long number, Arguments... arguments) {
   return syscall(number, arguments...);
 }
 
-// The first of consecutive writes to a file has two crash points: before it, and halfway through.
+// The first of consecutive writes to a file has two crash points: before it and in its middle.
 void before_write(int file, const auto& write_half) {
   if (file == last_written) return;
   if (ends_here()) (void)raise(SIGKILL);
@@ -51,7 +51,7 @@ void before_write(int file, const auto& write_half) {
 
 }  // namespace
 
-// Overrides the C library's functions in the whole program, to act just before each.
+// Replaces the C library's functions in this program, to kill it just before a change.
 extern "C" {
 int rename(const char* from, const char* to) noexcept {
   return static_cast<int>(change(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
@@ -91,7 +91,7 @@ std::optional<double> train(const std::string& folder, const Cell& cell, const D
   return outcome ? std::optional(outcome->validation_loss) : std::nullopt;
 }
 
-TEST(CrashPoints, ATrainingKilledAtAnyPointContinuesToTheSameBits) {
+TEST(CrashPoints, ATrainingKilledAtAnyPointEndsWithTheSameBits) {
   set_threads(1);
   const Dataset& data = small_data();
   const Cell cell = tiny_cells("causal_lm", {"rope"}, 2)[0];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The decoder's attention over its KV cache, token by token, against attend_with() on the whole
-// text in f64. The bound is that of the core's attend().
+// The decoder's attention over its KV cache, token by token, against attend_with() on the full text
+// in f64. The bound is that of the core's attend().
 #include "lab/torch/decoder.hpp"
 
 #include <gtest/gtest.h>
@@ -83,12 +83,12 @@ ModelConfig config_for(const nlohmann::json& settings) {
           .tokens = settings["kind"] == "learned" ? all_tokens : 24};
 }
 
-// Makes the learned numbers of the encoding count.
+// Moves the encoding's learned numbers away from their start, so that they matter.
 void disturb(Positions& positions) {
   const torch::NoGradGuard no_gradient;
   for (auto& parameter : positions->named_parameters()) {
     parameter.value().add_(0.15 * at::randn_like(parameter.value()));
-    // KERPLE's powers of the distance would make scores, and so roundings, arbitrarily large.
+    // KERPLE's powers of the distance could make scores, and so rounding errors, very large.
     parameter.value().clamp_(-0.6, 0.6);
   }
 }
@@ -118,7 +118,7 @@ double bias_terms_of(const Encoding& encoding, const ModelConfig& config, Transf
   return most;
 }
 
-// The bound of a result, for queries, keys and values in f64.
+// The error bound of a result, from queries, keys and values in f64.
 double error_bound(const LayerTerms& terms, const at::Tensor& q, const at::Tensor& k,
                    const at::Tensor& v, double bias_size) {
   const double scale = 1 / std::sqrt(static_cast<double>(q.size(3)));
@@ -135,12 +135,12 @@ double error_bound(const LayerTerms& terms, const at::Tensor& q, const at::Tenso
       .distance_size = scale * q_size * a_size,
       .value_distances = shaw ? std::min(all_tokens, terms.window.rows()) : 0};
   const double value_size = largest_size(v) + (shaw ? largest_size(terms.shaw_values) : 0);
-  // A position map has at most one part per pair that stops turning, and one more.
+  // A position map has one part more than pairs that stop.
   return unit * value_size *
          (terms.clip ? attend_mapped_error_bound(row, q.size(3) / 2 + 1) : attend_error_bound(row));
 }
 
-TEST(Decoder, AttendsTokenByTokenAsToTheWholeText) {
+TEST(Decoder, CachedAttentionEqualsAttentionToTheFullText) {
   const torch::NoGradGuard no_gradient;
   torch::manual_seed(7);
   for (const nlohmann::json& settings : all_encodings()) {
@@ -169,7 +169,7 @@ TEST(Decoder, AttendsTokenByTokenAsToTheWholeText) {
       const auto expected = attend_with(of_layer, exact[0], exact[1], exact[2]);
       const double bound = error_bound(of_layer, exact[0], exact[1], exact[2], bias_size);
       EXPECT_LE(largest_size(at::cat(outs[layer], 1) - expected), bound);
-      // Shows that the bound is not vacuous: without positions it is exceeded.
+      // Attention without positions exceeds the bound, so the bound is not vacuous.
       if (!of_layer.q_rotations && !of_layer.clip && !of_layer.bias.defined()) continue;
       LayerTerms blind;
       blind.mask = at::full({all_tokens, all_tokens}, -INFINITY, at::kDouble).triu(1);
@@ -189,7 +189,7 @@ TEST(Decoder, AddsTheRowsOfLaterPositions) {
   }
 }
 
-// Reversing a text makes later keys earlier ones, so their angles change sign.
+// A reversed text turns later keys into earlier ones, so angles must change sign.
 TEST(ClippedAngle, AnglesChangeSignForLaterKeys) {
   torch::manual_seed(6);
   nlohmann::json settings = encoding_settings("clipped-angle");

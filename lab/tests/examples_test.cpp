@@ -141,13 +141,13 @@ TEST(Triplets, PlacesInDocumentsDoNotRevealTheAnswer) {
     };
     difference += distance_to_middle(2 * row + answer) - distance_to_middle(2 * row + 1 - answer);
   }
-  // Distances are 0 to 624. So the difference of two has a standard deviation below 442, and the
-  // mean of 2000 below 10. Passages of other documents at uniform places would be nearer to the
-  // middle by 100.
+  // Distances are 0 to 624. So the difference of two distances has a standard deviation below 442,
+  // and the mean of 2000 differences below 10. Uniform places in other documents would shift the
+  // mean by 100.
   EXPECT_NEAR(difference / rows, 0, 40);
 }
 
-TEST(Triplets, LongerSequencesAskAtTheSamePlaces) {
+TEST(Triplets, LongerSequencesStartAtTheSamePlaces) {
   const Asked shorter = ask(Task::triplets, 64);
   const Asked longer = ask(Task::triplets, 1024);
   const Examples few = validation_examples(shorter.validation(), 20);
@@ -176,7 +176,7 @@ std::vector<std::string> whole_words(const std::string& text) {
   std::vector<std::string> words;
   std::istringstream all(text);
   for (std::string word; all >> word;) words.push_back(word);
-  // The first and last word may be cut.
+  // Drops the first and the last word, which may be cut.
   return words.size() < 3 ? std::vector<std::string>()
                           : std::vector<std::string>(words.begin() + 1, words.end() - 1);
 }

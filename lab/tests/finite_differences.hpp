@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model's gradient against differences of its loss, in f64.
 //
-// (8 (L(x + h) - L(x - h)) - (L(x + 2h) - L(x - 2h))) / 12h differs from the derivative by h⁴ L⁽⁵⁾
-// / 30 and by rounding, 1.5 · 2^-53 · |L| · operations / h. With h = 1e-4, |L| = 5.5 and a few
-// hundred consecutive operations rounding is below 1e-9. The first term is too if L⁽⁵⁾ is below
-// 1e8: a layer norm divides embeddings that start at 0.02, so the n-th derivative is about 50^(n -
-// 1), 6e6.
+// (8 (L(x + h) - L(x - h)) - (L(x + 2h) - L(x - 2h))) / 12h differs from the derivative by
+// h⁴ L⁽⁵⁾ / 30 and by rounding, about 1.5 · 2^-53 · |L| / h. With h = 1e-5 and |L| = 5.5 rounding
+// is about 1e-10. The first term is below 1e-9 if L⁽⁵⁾ is below 3e12. A layer norm divides
+// embeddings that start at 0.02, so the n-th derivative is about 50^(n - 1), 6e6. The bound leaves
+// room for the loss of `similarity`, whose derivatives are larger.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,8 +24,6 @@ namespace rotary::lab {
 
 // loss() returns an at::Tensor with one number, the mean over a batch.
 double difference(const auto& loss, double& number) {
-  // The truncation error is the fourth power of the step relative to the scale on which the loss
-  // bends: 0.02 for normalised embeddings, less for distances of passages. Rounding is about 1e-10.
   constexpr double step = 1e-5;
   const torch::NoGradGuard no_gradient;
   const double kept = number;
@@ -49,8 +47,8 @@ inline std::vector<std::int64_t> indices_to_check(const at::Tensor& parameter, b
   return indices;
 }
 
-// Converts the model to f64. Its initial scores are almost 0, so positions would have almost no
-// effect.
+// Converts the model to f64 and enlarges its scores. Initial scores are almost 0, so that positions
+// would have almost no effect.
 inline void enlarge_scores(torch::nn::Module& model) {
   model.to(at::kDouble);
   const torch::NoGradGuard no_gradient;
@@ -78,7 +76,7 @@ void expect_gradients_of_differences(torch::nn::Module& model, const auto& loss)
   }
 }
 
-// FIRE's hidden units have corners; with 32 units, some corner would lie within 2h.
+// FIRE's hidden units have corners. With 32 units, some corner would be within 2h.
 inline nlohmann::json settings_for_differences(const NamedEncoding& named) {
   nlohmann::json settings = encoding_settings(std::string(named.name));
   if (named.name == "fire") settings["width"] = 4;

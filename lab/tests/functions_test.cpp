@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of functions.hpp against the same formulas in torch's own operations, in f64: values,
-// and gradients as torch derives them.
+// Values and gradients of functions.hpp in f64, against the same formulas in torch's own operations
+// and torch's derivatives of them.
 //
-// Bound: both sides sum at most a few hundred products of numbers from 1 to 10, each rounded within
-// 2^-53, and powers and logarithms within a few units of that: 1e-12 · (1 + size).
+// Bound: both sides sum at most a few hundred products of numbers from 1 to 10. Rounding is within
+// 2^-53 for products, a few times that for powers and logarithms. Together 1e-12 · (1 + size).
 #include "lab/torch/functions.hpp"
 
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(Tasks, Functions, testing::Values(Task::causal_lm, Task
 
 RotarySpec rope() { return {.head_dim = head_dim, .base = 10000.0, .pairing = Pairing::half}; }
 
-// Rotations composed of torch's own operations, as on GPUs, here run on the processor.
+// Runs the rotations for GPUs (composed.hpp) on the processor.
 TEST_F(Functions, ComposedRotationsEqualTheFusedOnes) {
   std::vector<RotarySpec> specs(4, rope());
   specs[1].pairing = Pairing::interleaved;
@@ -129,8 +129,8 @@ TEST_P(Functions, BiasOfAlibiFallsLinearly) {
   expect_close(bias_scores(at::empty({0}, f64), call), -slopes * distance, "value");
 }
 
-// Training computes linear_attend()'s attention. f64 sums have at most 37 · 8 products of numbers
-// from 1 to 5, divided by sums of positive products of this kind: the bound above.
+// f64 sums have at most 37 · 8 products of numbers from 1 to 5, divided by sums of positive
+// products, so the bound above holds.
 TEST_P(Functions, LinearAttentionEqualsTheLibrarys) {
   const bool causal = GetParam() == Task::causal_lm;
   const auto q = at::randn({2, tokens, heads, head_dim}, f64);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared by tests of rotary-lab: a book to train on, and an experiment of a few seconds."""
+"""For tests of rotary-lab: a book to train on, and an experiment that takes a few seconds."""
 
 import os
 import pathlib

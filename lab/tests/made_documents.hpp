@@ -26,8 +26,7 @@ struct Place {
   std::int64_t offset = 0;  // of the passage's first byte
 };
 
-// The origin of a passage. Requires at least 2 * tag_bytes bytes, so that a whole tag follows the
-// first '<'.
+// The origin of a passage of at least 2 * tag_bytes bytes: a complete tag follows its first '<'.
 inline Place place_of(std::string_view passage) {
   const std::size_t at = passage.find('<');
   const std::string tag(passage.substr(at, tag_bytes));
@@ -77,7 +76,7 @@ inline std::string made_text(std::uint64_t seed, std::int64_t bytes) {
   return text;
 }
 
-// `count` pairs of lines like made_text()'s; ten make a document. A target has the source's words
+// `count` pairs, ten in a document. A source is a line like made_text()'s. Its target has the words
 // in reverse order, each with a capital letter.
 inline Dataset made_pairs(std::uint64_t seed, std::int64_t count) {
   Manifest manifest{.name = "pairs"};

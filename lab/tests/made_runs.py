@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run directories like rotary-lab's, with numbers from formulas: nothing is trained."""
+"""Makes run directories like rotary-lab's, with numbers from formulas instead of trainings."""
 
 import json
 import math
@@ -8,7 +8,7 @@ import pathlib
 STEPS = 200
 TOKENS = 64  # per sequence
 BATCH = 8
-# (final loss, how fast it is reached, seeds, CPU seconds)
+# (final loss, steps in which the rest of the loss falls to 1/e, seeds, CPU seconds)
 ARMS = {
     "rope": (2.40, 70, (1, 2, 3), 25.0),
     "learned": (2.74, 120, (1, 2, 3), 24.0),

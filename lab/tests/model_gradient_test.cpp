@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradient of whole models, with each encoding.
+// The gradients of complete models, with each encoding.
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 

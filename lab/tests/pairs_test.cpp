@@ -100,7 +100,7 @@ TEST(PairOrder, SeesEachPairOncePerEpochAndDependsOnSeedAndStepOnly) {
     }
     EXPECT_EQ(seen.size(), static_cast<std::size_t>(8 * batches));
   }
-  // An order that starts in the middle, another seed, and a step of another epoch.
+  // Another order starts in the middle. Other seeds and other epochs give other orders.
   PairOrder resumed(pairs, 8, 1);
   EXPECT_EQ(at(resumed, batches + 5), at(order, batches + 5));
   PairOrder other(pairs, 8, 2);

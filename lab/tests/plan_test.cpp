@@ -70,7 +70,7 @@ TEST(Experiments, AreLoadedFromTheSourceTree) {
       load_experiments({.folder = experiments_folder(), .asked = {}, .preset = "full"}).size(), 3U);
 }
 
-TEST(Experiment, HasAnArmOfOneFamilyForEachLearningRate) {
+TEST(Experiment, MakesAnArmForEachLearningRateInOneFamily) {
   const Experiment experiment =
       parse_experiment(replaced(tiny_json("causal_lm"), "\"seeds\"",
                                 "\"learning_rates\": [0.001, 0.004], \"seeds\""),
@@ -91,7 +91,7 @@ TEST(Experiment, HasAnArmOfOneFamilyForEachLearningRate) {
                   "learning_rates must be numbers above 0, got 0"));
 }
 
-TEST(Experiment, EvaluationMustHoldTheTrainedLength) {
+TEST(Experiment, EvaluateLengthsMustIncludeTheTrainedLength) {
   const auto parse = [](std::string_view unit) {
     return parse_experiment(
         replaced(tiny_json("causal_lm"), "\"evaluate_lengths\"",
@@ -112,7 +112,7 @@ TEST(Rescaling, AppliesEachRule) {
   };
   const double plain = slowest("");
   EXPECT_DOUBLE_EQ(slowest("linear"), plain / 4);
-  // The slowest pair becomes alpha times slower: 4, and 2 · 4 - 1.
+  // The slowest pair becomes alpha times slower: 4 for ntk, 2 · 4 - 1 for dynamic.
   EXPECT_NEAR(plain / slowest("ntk"), 4, 1e-9);
   EXPECT_NEAR(plain / slowest("dynamic"), 7, 1e-9);
   EXPECT_NEAR(plain / slowest("yarn"), 4, 1e-9);
@@ -159,7 +159,7 @@ TEST(Budget, LeavesCostMeasurementsAlone) {
   EXPECT_EQ(cells[1].training.steps, 4);
 }
 
-TEST(Budget, TheFirstBudgetOfTheCellsIsKept) {
+TEST(Budget, KeepsTheFirstBudgetOfTheCells) {
   const ScratchFolder folder;
   const auto cells = tiny_cells("causal_lm", {"rope"});
   EXPECT_FALSE(read_budget(folder / "runs", cells[0]));
@@ -181,8 +181,8 @@ TEST(Budget, TheFirstBudgetOfTheCellsIsKept) {
 
 TEST(CellSize, EqualsTheFormulaAndGrowsWithTheLayers) {
   auto cells = tiny_cells("causal_lm", {"rope"});
-  // Two layers of 12 · 32² weights, 256 · 32 of logits, 2 · 32 · 32 of scores and sums per token. A
-  // product is two operations, done three times, for 256 tokens.
+  // Products per token: two layers of 12 · 32² for weights and 2 · 32 · 32 for scores and sums, and
+  // 256 · 32 for logits. A product is two operations, done three times, for 256 tokens.
   EXPECT_DOUBLE_EQ(flops_of_step(cells[0]),
                    3.0 * 2 * (2 * (12 * 1024 + 2 * 1024) + 256 * 32) * 256);
   const double bytes = bytes_of_training(cells[0]);

@@ -27,7 +27,8 @@ const Dataset& data_for(const Cell& cell) {
   return cell.model.task == Task::translation ? small_pairs() : small_data();
 }
 
-// Adam hardly depends on the size of gradients, so a trained model would not show a wrong size.
+// Compares gradients, because Adam hardly depends on their size: a trained model would not show a
+// wrong size.
 TEST(Ranks, AStepHasTheGradientOfTheMeanOverAllTargets) {
   const std::vector<int> ends = run_ranks(3, [](Ranks& ranks) {
     ranks.join();
@@ -49,7 +50,7 @@ TEST(Ranks, AStepHasTheGradientOfTheMeanOverAllTargets) {
   EXPECT_EQ(ends, std::vector<int>(3, 0));
 }
 
-// Trains a folder's cell in one process, or in several that share each batch.
+// Trains a cell in one process, or in several that share each batch.
 class Shared : public Trained {
  protected:
   int work_as(Ranks& ranks, const Cell& cell, const std::string& name, TrainOptions options) {
@@ -106,7 +107,7 @@ TEST_P(SharedTasks, AnyNumberOfRanksTrainsLikeOne) {
     double worst = 0;
     for (std::size_t step = 0; step < alone.size(); ++step)
       worst = std::max(worst, std::abs(losses[step] / alone[step] - 1));
-    // Measured: 2e-7, from f32 sums in another order over 20 steps.
+    // Measured: 2e-7, because f32 sums have another order over 20 steps.
     EXPECT_LT(worst, 1e-6) << size << " ranks";
     const at::Tensor difference = weights_of(name, cell) - weights;
     EXPECT_LT(difference.norm().item<double>() / weights.norm().item<double>(), 1e-6);
@@ -116,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(Tasks, SharedTasks,
                          testing::Values("causal_lm", "masked_lm", "translation"),
                          [](const auto& task) { return std::string(task.param); });
 
-TEST_F(Shared, AStopRequestStopsAllRanksWhichContinueBitForBit) {
+TEST_F(Shared, RanksStopTogetherAndResumeBitForBit) {
   const Cell cell = tiny_cells("causal_lm", {"rope"}, 20)[0];
   const auto whole = run_ranks(2, [&](Ranks& ranks) { return work_as(ranks, cell, "whole", {}); });
   EXPECT_EQ(whole, std::vector<int>(2, 0));
@@ -152,7 +153,7 @@ TEST_F(Shared, ALostRankIsAnErrorAndEarlierStepsAreKept) {
   EXPECT_EQ(trainer.machines().back()["ranks"], 3);
   const auto outcome = train_cell(cell, small_data(), directory, {});
   ASSERT_TRUE(outcome.has_value());
-  // The machines in the order in which they worked: three ranks, then one.
+  // Machines are in the order of their work: three ranks, then one.
   ASSERT_EQ(outcome->machines.size(), 2U);
   EXPECT_EQ(outcome->machines[1]["ranks"], 1);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks of sequences: the answers of the data follow the rule, and right answers of a model are
-// counted.
+// Tasks of sequences: the data's answers follow the rule, and the learner counts a model's right
+// answers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ std::int64_t number_from_lowest_digit(std::string digits) {
   return std::stoll(digits);
 }
 
-// Computes the answer in another way than the library.
+// Computes the answer with other code than the lab's.
 std::string expected_answer(Task task, const std::string& question) {
   const std::string text = question.substr(0, question.size() - 1);
   if (task == Task::copy) return text;
@@ -114,7 +114,7 @@ TEST_P(EverySequence, FitsTheTokensOfAModel) {
   EXPECT_THROW((void)symbols_that_fit(GetParam(), 2), cli::Failure);
 }
 
-// Counts the decoder's right answers; it takes the likeliest byte up to the end.
+// The share of answers that the decoder generates without a mistake, by the likeliest bytes.
 double exactly_answered(const Cell& cell, const std::string& checkpoint, const Batch& batch) {
   Transformer model(cell.model, cell.encoding, cell.seed);
   begin_with(*model, checkpoint);

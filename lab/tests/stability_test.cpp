@@ -18,7 +18,7 @@ TEST(StepSeries, ASpikeIsSevenDeviationsAboveEarlierValues) {
   EXPECT_EQ(spike_share(values, 20), 0);
   values[60] = 2 + 0.71;
   EXPECT_DOUBLE_EQ(spike_share(values, 20), 0.01);
-  // Downward jumps do not count, nor do values with fewer than ten before them.
+  // Downward jumps do not count, nor do values with fewer than ten previous values.
   values[60] = -10;
   EXPECT_EQ(spike_share(values, 20), 0);
   values[60] = 2.1;

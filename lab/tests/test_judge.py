@@ -51,16 +51,16 @@ class Judge(unittest.TestCase):
                      for n in range(parts + 1)) * at / parts / 3
         return 1 - 2 * inside
 
-    def test_the_bootstrap_repeats_recorded_intervals(self):
+    def test_the_bootstrap_gives_the_recorded_intervals(self):
         low, high = bootstrap_interval([math.sin(n) for n in range(32)])
-        # From the lab's former program in another language, with the same random numbers.
+        # Recorded from another program with the same random numbers.
         self.assertAlmostEqual(low, -0.24615843165857593, 12)
         self.assertAlmostEqual(high, 0.24125659941146232, 12)
         self.assertIsNone(bootstrap_interval([1.0] * 7))
         self.assertIsNone(windows_interval([1.0] * 7, [2.0] * 7))
         self.assertEqual(windows_interval([1.0] * 8, [2.0] * 8), (1, 1))
 
-    def test_verdicts_change_at_their_borders(self):
+    def test_verdicts_change_at_their_bounds(self):
         for gaps, margin, interval, verdict in (
                 ((0.2, 0.1), 0.1, None, "confirmed"), ((0.2, 0.05), 0.1, None, "not visible"),
                 ((-0.2, -0.1), 0.1, None, "contradicted"), ((-0.05,), 0.1, None, "not visible"),
@@ -79,7 +79,7 @@ class Judge(unittest.TestCase):
             self.assertTrue(verdict_of(gaps, interval, margin).startswith(verdict),
                             (gaps, margin, interval))
 
-    def test_steps_to_the_end_of_another_arm_are_interpolated(self):
+    def test_steps_to_another_arms_final_loss_are_interpolated(self):
         arms = [arm("learned", 4, 3.5, 3, 2.5), arm("rope", 3, 2, 1.5, 1), arm("none", 4, 3.9)]
         measures = Measures(arms, arms)
         values = [measures.value(each.cells[0], Measure("", metric="steps_to@learned"))
@@ -91,10 +91,10 @@ class Judge(unittest.TestCase):
                                       Measure("learned", metric="steps_to@learned"), 0.5))
         self.assertEqual(judged["verdict"], "confirmed")
 
-    def test_a_familys_arm_is_its_best_and_its_value_the_mean_over_rates(self):
+    def test_a_family_stands_for_its_best_arm_and_its_rates_metric_is_a_mean(self):
         preset = {"encodings": ["rope", "none"], "seeds": [1], "learning_rates": [0.1, 0.2]}
         arms = [arm("rope-lr-0.1", 2, family="rope", spikes=0.1),
-                arm("rope-lr-0.2", 9, family="rope", spikes=0.3),  # worse than knowing nothing
+                arm("rope-lr-0.2", 9, family="rope", spikes=0.3),  # worse than ln 256
                 arm("none-lr-0.1", 3, family="none")]
         self.assertEqual([each.name for each in arms_of(preset)][:2], [arms[0].name, arms[1].name])
         measures = Measures(arms, arms_of(preset))
@@ -106,7 +106,7 @@ class Judge(unittest.TestCase):
         self.assertAlmostEqual(measures.value(arms[1].cells[0], Measure("", metric="spikes@rates")),
                                0.2)
 
-    def test_a_missing_part_of_a_claim_is_named(self):
+    def test_a_refused_claim_names_its_wrong_member(self):
         good = {"statement": "s", "lower": "a", "higher": "b", "margin": 0}
         for claim, message in ((good | {"margins": 1}, "margins"), ({"statement": "s"}, "lower"),
                                (good | {"lower": {"encoding": "a", "tokens": "all"}}, "got 'all'"),
@@ -117,7 +117,7 @@ class Judge(unittest.TestCase):
                                            "tokens": "last_quarter"}, "")),
                          "rope yarn 2x, last quarter")
 
-    def test_perplexities_are_compared_by_logarithms_and_fractions_as_per_cent(self):
+    def test_perplexities_are_compared_by_logarithms_and_shares_in_per_cent(self):
         arms = [arm("learned", 2.5), arm("rope", 1)]
         measures = Measures(arms, arms)
         rows = measures.beside({"unit": "perplexity", "values": [

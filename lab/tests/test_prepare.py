@@ -88,7 +88,7 @@ class Prepare(unittest.TestCase):
             self.refuses("deb: takes the name of a package", "none", f"deb:{package}")
         self.assertEqual([path.name for path in (self.folder / "data").iterdir()], ["once"])
 
-    def test_manual_pages_become_words_without_title_and_name(self):
+    def test_manual_pages_lose_their_title_line_and_name_section(self):
         self.write("man/man2/open.2.gz", gzip.compress(PAGE.encode()))
         self.write("man/man2/openat.2", ".so man2/open.2\n")
         text, manifest = self.add("pages", str(self.folder / "man"), "--format", "manual")

@@ -94,7 +94,7 @@ class Scale(LabCase):
                     log = target.parent / "log.csv"
                     if target.name != "lock" or not log.exists():
                         continue
-                    # An open lock may not be held: processes open others' locks to try them.
+                    # An open lock file may not be held: processes also open the locks of others.
                     held = pathlib.Path(f"/proc/{process.pid}/fdinfo/{link.name}").read_text()
                     if "FLOCK" in held and log.read_text().count("\n") > 2:
                         found.append(target.parent)
@@ -102,7 +102,7 @@ class Scale(LabCase):
                 pass
             return bool(found)
 
-        self.wait_until(look, f"no cell of {runs} in work")
+        self.wait_until(look, f"no process trains a cell of {runs}")
         return found[0]
 
     def test_jobs_share_the_cells_and_show_their_work(self):
@@ -125,7 +125,7 @@ class Scale(LabCase):
         self.assertTrue((left / "done.json").exists())
         self.check_like_whole(2000, "worker")
 
-    def test_a_cell_in_work_is_left_to_its_process(self):
+    def test_a_cell_that_another_process_trains_is_left_alone(self):
         one = ("--only", "rope", "--seeds", "1")
         process = self.start(2000, "busy", *one)
         self.cell_in_work("busy", process)
@@ -133,7 +133,7 @@ class Scale(LabCase):
         self.assertIn("another process works on it", self.run_lab(2000, "busy", *one))
         process.kill()
 
-    def test_an_interruption_stops_all_jobs_and_all_continue(self):
+    def test_an_interruption_stops_all_jobs_and_a_later_run_continues(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             before = self.log_bytes("interrupted")
             process = self.start(300, "interrupted", jobs=2)
@@ -165,7 +165,7 @@ class Scale(LabCase):
                 found.append(process)
         return found
 
-    def test_data_parallel_shares_a_cell_and_a_lost_process_is_named(self):
+    def test_data_parallel_shares_a_cell_and_names_a_lost_process(self):
         one = ("--only", "rope", "--seeds", "1", "--data-parallel")
         port = free_port()
         ranks = [self.start(300, "shared", *one, environment=rank_environment(rank, 2, port))
@@ -183,7 +183,7 @@ class Scale(LabCase):
         for key in ("cpu", "blas", "torch", "rotary"):
             self.assertTrue(machine[key], key)
 
-    def test_a_wrong_input_is_named(self):
+    def test_a_wrong_rank_environment_is_named(self):
         wrong = rank_environment(2, 2, 1)
         self.assertIn("RANK must be a number from 0 to 1, got '2'",
                       self.run_lab(20, "wrong", expect=2, environment=wrong))

@@ -73,7 +73,7 @@ class Lab(LabCase):
         self.assertLess(float(difference.group(1)), 1e-5)
         self.assertIn("--prompt", self.lab("sample", *cell[:3], "--prompt", "", expect=2))
 
-    def test_a_folder_runs_experiments_after_their_starts_and_names_its_data(self):
+    def test_a_folder_runs_experiments_after_their_starts_and_names_missing_data(self):
         folder = self.folder / "experiments"
         folder.mkdir()
         cost = tiny(2) | {"name": "cost"}
@@ -102,7 +102,7 @@ class Lab(LabCase):
                         str(self.data))
         self.assertIn("pairs (not here: estimated without it)", plan)
 
-    def test_missing_starts_are_named_before_training(self):
+    def test_a_missing_start_is_named_before_training(self):
         content = tiny(20) | {"name": "later"}
         content["presets"]["quick"]["encodings"] = [
             {"like": "rope", "start": {"experiment": "tiny", "encoding": "rope"}}]
@@ -110,7 +110,7 @@ class Lab(LabCase):
         self.assertIn("first: rotary-lab run tiny --preset quick --only rope --seeds 1",
                       self.run_tiny(expect=2))
 
-    def test_a_budget_scales_all_cells_and_stays_with_the_run(self):
+    def test_a_budget_scales_all_cells_and_a_continued_run_keeps_it(self):
         self.write(tiny(4000))
         few = self.run_tiny("--budget", "0.001s", expect=2)
         self.assertIn("--budget must leave every cell 20 steps", few)
@@ -180,7 +180,7 @@ esac
         picture, = (self.folder / "new" / "pictures").glob("*.svg")
         self.assertIn("BLEU", picture.read_text(encoding="utf-8"))
 
-    def test_every_experiment_parses(self):
+    def test_results_read_every_experiment(self):
         for path in sorted((LAB / "experiments").glob("*.json")):
             with self.subTest(path.name):
                 presets = json.loads(path.read_text(encoding="utf-8"))["presets"]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An experiment with every named encoding that trains in a tenth of a second.
+// An experiment with every named encoding. Each of its cells trains in a tenth of a second.
 #pragma once
 
 #include <fmt/format.h>
@@ -73,7 +73,7 @@ inline std::vector<std::string> losses_of(const std::string& folder) {
   return rows;
 }
 
-// Trains cells on one thread, in a folder of the test.
+// Trains cells on one thread, in the test's own folder.
 class Trained : public testing::Test {
  protected:
   Trained() { set_threads(1); }
@@ -81,7 +81,7 @@ class Trained : public testing::Test {
   RunDirectory claim(const std::string& root, const Cell& cell) {
     return *RunDirectory::claim(folder_ / root, cell);
   }
-  // The outcome of a whole training.
+  // The outcome of a complete training.
   Outcome train(const std::string& root, const Cell& cell, const Dataset& data,
                 const TrainOptions& options = {}) {
     RunDirectory directory = claim(root, cell);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trains tiny cells: the loss falls, and is the same again after an interruption.
+// Trains tiny cells. The loss falls, and an interruption changes no bit of it.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -73,7 +73,7 @@ TEST_F(Training, ContinuesBitForBitAfterAnyStep) {
       const TrainOptions stopping{.stops = [&](std::int64_t step) { return step == stop; }};
       EXPECT_FALSE(train_cell(cell, small_data(), parts, stopping).has_value());
       EXPECT_FALSE(parts.finished());
-      // Rows that a killed process wrote after its checkpoint.
+      // Adds rows as a killed process could have, after its checkpoint.
       write_text(parts.path() + "/log.csv", "30,999,0.1,0.", std::ios::app);
       const auto outcome = train_cell(cell, small_data(), parts, {});
       ASSERT_TRUE(outcome.has_value());
@@ -96,7 +96,7 @@ TEST_F(Training, WatchedStepsAreMeasuredAcrossAnInterruption) {
   EXPECT_EQ(train_cell(cell, small_data(), parts, {})->metrics, expected.metrics);
 }
 
-TEST_F(Training, ADivergenceIsAResultIfStepsAreWatched) {
+TEST_F(Training, ADivergenceIsNoFailureIfStepsAreWatched) {
   Cell cell = tiny_cells("causal_lm", {"rope"})[0];
   cell.training.spike_window = 8;
   cell.training.learning_rate = 1e30;
@@ -111,7 +111,7 @@ TEST_F(Training, ADivergenceIsAResultIfStepsAreWatched) {
   EXPECT_FALSE(failing.finished());
 }
 
-// The loss of a finished model with one rotary layer and these frequencies.
+// The loss of a finished model of one rotary layer, with other frequencies.
 double loss_with(const Cell& cell, const std::string& checkpoint, std::vector<double> inv_freq) {
   Cell other = cell;
   auto& spec = std::get<RotaryEncoding>(other.encoding.kind).spec;
@@ -121,7 +121,7 @@ double loss_with(const Cell& cell, const std::string& checkpoint, std::vector<do
   return learner->validation_loss();
 }
 
-TEST_F(Training, AnUnturnedPairLosesAsMuchAsAPairOfFrequencyZero) {
+TEST_F(Training, AnUnrotatedPairLosesAsMuchAsAPairOfFrequencyZero) {
   Cell cell = tiny_cells("causal_lm", {"rope"})[0];
   cell.model.layers = 1;
   cell.training.evaluate_lengths = {1};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encoder and decoder: padding, order, gradients; and the learner on pairs.
+// The encoder, the decoder, and the learner of pairs.
 #include "lab/torch/translation.hpp"
 
 #include <gtest/gtest.h>
@@ -23,8 +23,8 @@
 namespace rotary::lab {
 namespace {
 
-// Sums of at most a few hundred products of numbers from 1 to 10, in another order or with added
-// zeros, each rounded within 2^-53.
+// Compares sums of at most a few hundred products of numbers from 1 to 10, in another order or with
+// added zeros. Each operation is rounded within 2^-53.
 constexpr double bound = 1e-12;
 
 constexpr ModelConfig small = {
