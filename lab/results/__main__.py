@@ -15,7 +15,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def printable(text):
-    """Escapes characters that a terminal would obey."""
+    """Escapes control characters, which a terminal would obey."""
     return "".join(f"\\u{ord(c):04x}" if c != "\n" and unicodedata.category(c) in
                    ("Cc", "Cf", "Cs", "Zl", "Zp") else c for c in text)
 
@@ -69,19 +69,19 @@ def parse(name, words):
     parser = argparse.ArgumentParser(prog=f"rotary-lab {name}", description=COMMANDS[name][0])
     add = parser.add_argument
     add("names", nargs="*", metavar="EXPERIMENT",
-        help="files, or names of lab/experiments/; all with finished cells, without one")
+        help="files, or names of lab/experiments/; default: all with finished cells")
     add("--experiments", default=str(HERE.parent / "experiments"), help="where experiments are")
     add("--preset", default="quick", help="one of their presets")
     add("--runs", default="lab-runs", help="where run directories are")
     add("--data-dir", default="lab-data", help="where data sets are kept")
     add("--only", default="", help="encodings, with commas between")
-    add("--seeds", default="", help="these alone, with commas between")
+    add("--seeds", default="", help="only these, with commas between")
     if name == "results":
         add("--json", action="store_true", help="everything, for programs")
     else:
         add("-o", "--out", required=True, help="one HTML file" if name == "report" else
-            "a folder; it is made where there is none")
-        add("--force", action="store_true", help="replace outputs that exist")
+            "a folder, made if missing")
+        add("--force", action="store_true", help="replace existing files")
     asked = parser.parse_intermixed_args(words)
     asked.only = list(filter(None, asked.only.split(",")))
     try:
@@ -91,8 +91,8 @@ def parse(name, words):
     return asked
 
 
-COMMANDS = {"results": ("what the finished cells reached", show),
-            "report": ("a page of what the finished cells reached", report),
+COMMANDS = {"results": ("losses and verdicts of the finished cells", show),
+            "report": ("a page of losses and verdicts", report),
             "figures": ("pictures and CSV of the finished cells", figures)}
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""BLEU (Papineni et al. 2002) by the program sacreBLEU (Post 2018), since scores of other
-implementations are not comparable with published ones."""
+"""BLEU (Papineni et al. 2002) by the program sacreBLEU (Post 2018). Scores of other programs are
+not comparable with published ones."""
 
 import contextlib
 import json
@@ -11,7 +11,7 @@ ADVICE = "BLEU needs sacreBLEU: pip install sacrebleu, or ROTARY_LAB_SACREBLEU=P
 
 
 def ask(references, hypotheses, how):
-    """sacreBLEU's answer; None if it is missing or its answer is unknown."""
+    """sacreBLEU's answer; None if the program is missing or its answer has an unknown form."""
     command = [os.environ.get("ROTARY_LAB_SACREBLEU", "sacrebleu"), references, "-i", *hypotheses,
                "--metrics", "bleu", "--width", "6", "--format", "json", how]
     try:

@@ -69,7 +69,7 @@ def arms_of(preset):
 
 
 def load_experiments(asked):
-    """The experiments named or given by path, or all in the folder with the preset."""
+    """The experiments given by name or path; by default all in the folder that have the preset."""
     paths = [each if each.endswith(".json") or "/" in each
              else str(pathlib.Path(asked.experiments, f"{each}.json")) for each in asked.names]
     all_paths = sorted(map(str, pathlib.Path(asked.experiments).glob("*.json")))

@@ -40,7 +40,7 @@ def remarks_on(arms, machines):
     remarks = []
     data = [cell.config.get("data") for arm in arms for cell in arm.cells]
     if any(each != data[0] for each in data):
-        remarks.append("cells differ in their data: they are not to be compared")
+        remarks.append("cells differ in their data: do not compare them")
     for arm in arms:
         first = arm.cells[0]
         for cell in arm.cells:
@@ -83,8 +83,8 @@ def arm_json(measures, arm, target):
 
 
 def target_of(measures):
-    """Returns the arm whose final loss others must reach (steps_fraction): the first of the papers'
-    baselines that was trained."""
+    """Returns the arm whose final loss the others should reach (steps_fraction): the first trained
+    arm among the papers' baselines."""
     for name in ("learned", "sinusoidal", "none"):
         arm = measures.find_arm(name)
         if arm and arm.cells[0].curve["step"] and len(measures.arms) > 1:
@@ -93,7 +93,7 @@ def target_of(measures):
 
 
 def results_of(experiment, asked):
-    """An experiment's document, and lines that compare its translations."""
+    """An experiment's document, and a function that compares its translations in lines of text."""
     arms = list(read_arms(experiment, asked))
     measures = Measures(arms, experiment["arms"])
     for arm in measures.arms:

@@ -17,7 +17,7 @@ matplotlib.use("svg")
 
 
 def parts_of(panel):
-    """The panel, or parts with at most six lines each and a common range of y."""
+    """The panel, or panels of at most six of its lines with a common range of y."""
     lines = [] if isinstance(panel, described.Bars) else panel.lines
     count = math.ceil(len(lines) / MOST_LINES)
     if count < 2:
@@ -57,7 +57,7 @@ def draw_bars(panel, axes):
 
 
 def drawn(panels, title):
-    """An SVG's bytes, equal for equal numbers."""
+    """An SVG's bytes. Equal numbers give equal bytes."""
     matplotlib.rcParams.update({"svg.hashsalt": title, "svg.fonttype": "none"})
     parts = [parts_of(panel) for panel in panels]
     columns = max(min(2, len(panels)), max(map(len, parts)))

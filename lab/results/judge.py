@@ -12,22 +12,22 @@ from cells import MALFORMED, Failure
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "data"))
 from grammar import split_mix  # pylint: disable=wrong-import-position
 
-# Quantile 0.975 of Student's t for 1, 2, ... degrees of freedom. Beyond the table the last one is
-# used, which is slightly too wide.
+# Quantile 0.975 of Student's t for 1, 2, ... degrees of freedom. Beyond the table the last value
+# makes intervals slightly too wide.
 T_QUANTILES = (
     12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281,
     2.2010, 2.1788, 2.1604, 2.1448, 2.1314, 2.1199, 2.1098, 2.1009, 2.0930, 2.0860,
     2.0796, 2.0739, 2.0687, 2.0639, 2.0595, 2.0555, 2.0518, 2.0484, 2.0452, 2.0423)
-LEAST_WINDOWS = 8  # resampling fewer tells little
-ENOUGH_TO_RESAMPLE = 32  # percentiles of fewer values are too close together
+LEAST_WINDOWS = 8  # fewer windows give no interval
+ENOUGH_TO_RESAMPLE = 32  # the bootstrap of fewer values gives too narrow an interval
 RESAMPLES = 10_000
 BOOTSTRAP_SEED = 1979
-BYTES = 256  # knowing nothing means a loss of ln 256
+BYTES = 256  # a model that knows nothing has a loss of ln 256
 UNITS = ("nats", "perplexity", "points", "percent")
 
 
 class Measure(typing.NamedTuple):
-    """A finished cell's loss at a multiple of the length, or a metric."""
+    """The name of a finished cell's number: its loss at a multiple of the length, or a metric."""
 
     encoding: str  # the name of an arm, or of a family for its best arm
     multiple: int = 1
@@ -93,8 +93,8 @@ def bootstrap_interval(values):
 
 
 def verdict_of(gaps, interval, margin):
-    """A positive margin is the least effect that counts; a negative one is how much worse still
-    counts as equal."""
+    """A positive margin is the least effect that counts. A negative margin allows `lower` to be
+    that much worse."""
     if not gaps:
         return "not run"
     border = min(margin, 0)
@@ -154,8 +154,8 @@ class Measures:
 
     def steps_fraction(self, cell, target):
         """Steps until the cell reaches the target's final validation loss for the same seed, as a
-        share of the target's steps. If it never does, all the cell's steps count, which is too
-        few."""
+        share of the target's steps. A cell that never reaches it counts all its steps: a lower
+        bound."""
         arm = self.find_arm(target)
         other = arm and self.find_cell(arm, cell.seed)
         if not other or not other.curve["step"] or not cell.curve["step"]:
@@ -171,8 +171,8 @@ class Measures:
         return reached / other.curve["step"][-1]
 
     def mean_over_rates(self, cell, metric):
-        """The metric's mean over the arms of the cell's family, for the cell's seed; None if a rate
-        is missing. sensitivity: Wortsman et al. 2023, arXiv 2309.14322."""
+        """The metric's mean over the arms of the cell's family, with the cell's seed; None if an
+        arm is missing. sensitivity: Wortsman et al. 2023, arXiv 2309.14322."""
         family = next((arm.family for arm in self.arms if cell in arm.cells), "")
         cells = [self.find_cell(arm, cell.seed) for arm in self.arms if arm.family == family]
         rates = sum(arm.family == family for arm in self.arms_of_preset)
@@ -210,8 +210,8 @@ class Measures:
                 "interval": interval, "interval_over": over if interval else None}
 
     def beside(self, table, where):
-        """A paper's table beside ours. Sizes differ by orders of magnitude, so differences to the
-        first row are compared; for perplexities, differences of logarithms."""
+        """A paper's table beside ours, with differences to the first row, because sizes differ by
+        orders of magnitude. Differences of perplexities are those of their logarithms."""
         if table["unit"] not in UNITS or not table["values"]:
             raise Failure(MALFORMED, f"{where} must have a unit of {', '.join(UNITS)}, and values")
         comparable = math.log if table["unit"] == "perplexity" else float
@@ -238,8 +238,8 @@ def length_of(cell, measure):
 
 
 def windows_of(cell, measure):
-    """The window losses whose mean is the measure. Returns [] if windows have different numbers of
-    targets (hidden bytes, words of sentences), since such losses say little."""
+    """The losses of windows whose mean is the measure. Returns [] if their mean is another number,
+    because windows have different numbers of targets (hidden bytes, words of sentences)."""
     length = None if measure.metric or measure.tokens else length_of(cell, measure)
     if not length or None in (length["loss"], *length["windows"]) or not length["windows"]:
         return []
@@ -248,7 +248,7 @@ def windows_of(cell, measure):
 
 
 def windows_interval(below, above):
-    """The interval of paired differences: both have the same text in each window."""
+    """The interval of the differences per window. A window has the same text in both lists."""
     if len(below) != len(above) or len(below) < LEAST_WINDOWS:
         return None
     differences = [one - other for one, other in zip(above, below)]

@@ -73,7 +73,7 @@ def results_table(results):
     target = results["target"]
     return table(f"Results of {results['name']}: mean over seeds, with half the 95 % interval",
                  ("Encoding", "Seeds", "Loss at the end, nats",
-                  f"Steps until the loss is where {target} ends" if target else "Steps", *metrics,
+                  f"Share of steps to the final loss of {target}" if target else "Steps", *metrics,
                   "CPU seconds", "Parameters"), rows)
 
 
@@ -84,7 +84,7 @@ def claim_row(claim):
         where = (f"{fixed(low, '+.3f')} to {fixed(high, '+.3f')}, over {claim['interval_over']}"
                  if claim["interval"] else "no interval")
         gap = f"{fixed(claim['gap'], '+.3f')} ({where})"
-    what = (f"{claim['higher']} less {claim['lower']} has to be at least "
+    what = (f"{claim['higher']} less {claim['lower']} must be at least "
             f"{fixed(claim['margin'], '+.2f')}")
     seeds = "; ".join(f"seed {one['seed']}: {fixed(one['higher'])} and {fixed(one['lower'])}"
                       for one in claim["gaps"])
@@ -120,7 +120,7 @@ def setup(results):
              ("Training", settings(arms[0]["training"]))]
     for one in results["data"]:
         origin = (f"from {one['origin']}, licence: {one['licence']}" if one["origin"]
-                  else "of an origin not known here")
+                  else "of unknown origin")
         pairs.append(("Data", f"{one['name']}, {origin}, SHA-256 {one['sha256'][:16]}"))
     pairs += [("Made with", machine) for machine in results["machines"]]
     facts = element("dl", *(element(name, text) for pair in pairs
@@ -133,9 +133,9 @@ def setup(results):
         if arm["start"]:
             others.append(f"starts from {arm['start']['folder']}")
         rows.append((arm["name"], settings(arm["encoding"]), "; ".join(others) or DASH))
-    return element("details", element("summary", "What was compared, on what"), facts,
+    return element("details", element("summary", "What was compared, and on which data"), facts,
                    table(f"The encodings of {results['name']}", (
-                       "Encoding", "Its settings", f"What else is not as with {arms[0]['name']}"),
+                       "Encoding", "Its settings", f"Other differences from {arms[0]['name']}"),
                        rows))
 
 
@@ -154,7 +154,7 @@ def section(results, grid):
                             map(claim_row, results["claims"]))]
         parts += [element("h3", "Results"), results_table(results), setup(results)]
         if results["published"]:
-            parts += [element("h3", "Beside what was published"),
+            parts += [element("h3", "Beside published numbers"),
                       element("p", "Sizes, data and steps differ by orders of magnitude: compare "
                               "the sign of differences and, with care, their order."),
                       *map(published_table, results["published"])]

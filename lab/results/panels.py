@@ -16,7 +16,7 @@ PAIRS = (("energy of q and k", lambda pair: pair["q_energy"] + pair["k_energy"])
 
 
 class Line(typing.NamedTuple):
-    """Means over seeds, in a band from minimum to maximum."""
+    """Means over seeds, with a band from their minimum to their maximum."""
 
     name: str
     colour: int
@@ -33,10 +33,10 @@ class Panel:
         self.caption, self.logarithmic = caption, logarithmic
         self.lines = []
         self.mark = None  # (a value of y, its name)
-        self.range_of_y = None  # of a picture; None: the lines' range
+        self.range_of_y = None  # None: the lines' range
 
     def add(self, name, look, points):
-        """look: colour number and dash number. Drops points without a number."""
+        """look: (colour number, dash number). points: (x, y); drops those whose y is None."""
         groups = {}
         for x, y in points:
             if y is not None:
@@ -47,13 +47,13 @@ class Panel:
             self.lines.append(Line(name, *look, *map(list, columns)))
 
     def has_contours(self):
-        """Whether a line has several points and the values of the lines are not all equal."""
+        """Whether a line has several points, and not all values are equal."""
         return any(len(line.x) > 1 for line in self.lines) and len(
             {y for line in self.lines for y in line.mean}) > 1
 
 
 class Bars:
-    """A metric by arm: a point and an interval for each seed, and the mean's."""
+    """A metric by arm: each seed's value and interval, and their mean with its interval."""
 
     def __init__(self, results, metric, label):
         self.label = label
@@ -90,7 +90,7 @@ def of_arms(results, panel, points):
 
 
 def curve_panel(results, key, label, loss="validation"):
-    """Losses during training. The points of a log row are drawn at the mean of the seeds' times."""
+    """Losses during training. A point is a log row, at the mean of the seeds' times."""
     panel = Panel(f"{loss.capitalize()} loss, against {label.split(' of ')[0]}", label,
                   f"{loss} loss (nats)")
     looks = looks_of(results)
@@ -127,7 +127,7 @@ def positions(arm, cell, multiple, rule):
 def position_panel(results, multiple):
     return of_arms(results, Panel(
         "Where in the sequence", f"position of the byte in a sequence of {multiple} lengths",
-        "loss (nats)", "All lines rise and fall with the same text: look at what is between them."),
+        "loss (nats)", "All lines rise and fall with the text: compare their distances."),
         lambda cell: positions(results["arms"][0], cell, multiple, ""))
 
 

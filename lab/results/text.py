@@ -7,7 +7,7 @@ def fixed(number):
 
 
 def cells_text(results):
-    yield (f"{'encoding':<13} {'seed':>4} {'loss':>7} {'cpu s':>9} {'numbers':>8}  loss at "
+    yield (f"{'encoding':<13} {'seed':>4} {'loss':>7} {'cpu s':>9} {'weights':>8}  loss at "
            "multiples of the trained length (last quarter)\n")
     for arm in sorted(results["arms"], key=lambda arm: (arm["loss"] or {"mean": 0})["mean"]):
         for cell in arm["cells"]:

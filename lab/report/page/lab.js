@@ -2,7 +2,7 @@
 // Draws each experiment's charts from its panels: means over seeds, in bands of their range.
 "use strict";
 
-// Each has a contrast of 3 to 1; colour-blind readers can tell colours of one dash apart.
+// Each colour has a contrast of 3 to 1. Colour-blind readers can tell lines of one dash apart.
 const lineColours = {
   light: ["#0072B2", "#D55E00", "#007A59", "#000000", "#AA3377", "#7A6A00"],
   dark: ["#56B4E9", "#E69F00", "#00B583", "#FFFFFF", "#E08BBD", "#F0E442"],
