@@ -14,8 +14,8 @@ struct Capacity {
 [[nodiscard]] Capacity this_capacity();
 
 // Fails with an estimate if the run would take all processors more than a day, or if a cell needs
-// more memory than there is. Clearly small runs are not timed. Runs on a GPU, whose capacity is
-// unknown here, are never refused.
+// more memory than this machine has. Skips the timing of clearly small runs. Accepts every run on a
+// GPU, because a GPU's capacity is unknown here.
 void check_capacity(const PreparedRun& run, const RunArguments& arguments);
 
 }  // namespace rotary::lab

@@ -49,13 +49,13 @@ int become_results(const std::string& command, const std::vector<std::string>& o
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   (void)execvp(arguments[0], arguments.data());
-  throw cli::Failure(cli::ExitCode::io, "/usr/bin/python3 must be there: it reads finished cells");
+  throw cli::Failure(cli::ExitCode::io, "/usr/bin/python3 must exist: it reads finished cells");
 }
 
 // The options of run and plan.
 void add_cell_options(CLI::App& app, RunArguments& arguments) {
   app.add_option("EXPERIMENT", arguments.experiments,
-                 "files, or names in the folder; without one, all that have the preset");
+                 "files, or names in the folder; default: all that have the preset");
   app.add_option("--experiments", arguments.experiments_folder, "the folder of experiments")
       ->default_val(experiments_folder());
   app.add_option("--preset", arguments.preset, "one of its presets")->default_val("quick");
@@ -64,7 +64,8 @@ void add_cell_options(CLI::App& app, RunArguments& arguments) {
   app.add_option("--data", arguments.data, "a data set by name; otherwise the preset's");
   app.add_option("--data-dir", arguments.data_folder, "where data sets are kept")
       ->default_val("lab-data");
-  app.add_option("--threads", arguments.threads, "of this process; two processes do more")
+  app.add_option("--threads", arguments.threads,
+                 "of this process; two processes do more than two threads")
       ->default_val(1)
       ->check(CLI::Range(1, 1024));
   app.add_option("--device", arguments.device, "cpu or cuda")->default_val("cpu");
@@ -75,9 +76,9 @@ void declare_run(CLI::App& root, RunArguments& arguments, Command& chosen) {
   add_cell_options(*run, arguments);
   run->add_option("--runs", arguments.runs, "where run directories are")->default_val("lab-runs");
   run->add_option("--budget", arguments.budget,
-                  "processor time of all cells together, 90s, 10m or 2h: scales steps");
+                  "processor time of all cells, such as 90s, 10m or 2h: scales steps");
   run->add_flag("--data-parallel", arguments.data_parallel,
-                "the processes share each cell: its batches are cut by rows");
+                "the processes share each cell: each takes some rows of a batch");
   run->add_option("--checkpoint-every", arguments.checkpoint_every_s, "seconds of training")
       ->default_val(60)
       ->check(CLI::NonNegativeNumber);
@@ -87,8 +88,8 @@ void declare_run(CLI::App& root, RunArguments& arguments, Command& chosen) {
 // Adds the commands of lab/results, which read finished cells and parse their own options.
 void declare_results(CLI::App& root, Command& chosen) {
   for (const auto& [name, help] :
-       {std::pair("results", "what the finished cells reached"),
-        std::pair("report", "a page of what the finished cells reached"),
+       {std::pair("results", "losses and verdicts of the finished cells"),
+        std::pair("report", "a page of losses and verdicts"),
         std::pair("figures", "pictures and CSV of the finished cells")}) {
     CLI::App* app = root.add_subcommand(name, help);
     app->prefix_command();
@@ -117,14 +118,14 @@ void declare_sample(CLI::App& root, SampleArguments& arguments, Command& chosen)
       ->default_val(200)
       ->check(CLI::Range(1, 1 << 20));
   app->add_option("--temperature", arguments.text.sampling.temperature,
-                  "below 1 more of what is likely; 0: always the likeliest byte")
+                  "below 1 favours likely bytes; 0 takes the likeliest")
       ->default_val(1)
       ->check(CLI::Range(0.0, 1e3));
   app->add_option("--top-k", arguments.text.sampling.top_k,
                   "draw from this many likeliest bytes; 0: from all")
       ->default_val(0)
       ->check(CLI::Range(0, 256));
-  app->add_option("--sample-seed", arguments.text.seed, "another seed, another text")
+  app->add_option("--sample-seed", arguments.text.seed, "another seed gives another text")
       ->default_val(1);
   app->add_flag("--check", arguments.text.check, "compare the logits with libtorch's");
   app->callback([&] { chosen = [&] { return sample(arguments); }; });

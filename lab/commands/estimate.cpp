@@ -14,12 +14,12 @@
 namespace rotary::lab {
 namespace {
 
-// Steps with more operations, some seconds of work for one processor, are not timed. A smaller
-// model is timed instead.
+// Some seconds of work for one processor. In place of a step with more operations, a step of a
+// smaller model is timed.
 constexpr double longest_probe_flops = 2e11;
 
-// A one-layer causal language model with one sequence per step. An operation takes as long as in
-// the cell.
+// A one-layer causal language model of the cell's width, with one sequence per step. Its time per
+// operation is the cell's.
 Cell small_model(Cell cell) {
   cell.model.task = Task::causal_lm;
   cell.model.layers = 1;
@@ -52,8 +52,8 @@ ProbedTimes probe(const Cell& cell, const PreparedRun& run) {
   return probe_times(cell, data->second);
 }
 
-// How many ordinary validations cost as much as those at the final lengths and rules. Scores grow
-// with the length: at some hundred tokens they are a quarter of the work.
+// The cost of the final validations, at all lengths and rules, in units of an ordinary validation.
+// Scores are a quarter of the work at some hundred tokens, and grow with the length.
 double validations_of_lengths(const Cell& cell) {
   const auto* rotary = std::get_if<RotaryEncoding>(&cell.encoding.kind);
   const bool stretches =
@@ -71,7 +71,7 @@ CellTime time_of(const Cell& cell, const ProbedTimes& probed) {
   const TrainingConfig& training = cell.training;
   const auto steps = static_cast<double>(training.steps);
   if (!training.cost_lengths.empty()) {
-    // Models with and without positions take `steps` steps and one to warm up.
+    // Two models, with and without positions, each take `steps` steps and one to warm up.
     double step_s = 0;
     for (const std::int64_t tokens : training.cost_lengths) {
       Cell longer = cell;
@@ -82,8 +82,8 @@ CellTime time_of(const Cell& cell, const ProbedTimes& probed) {
     }
     return {.steps_s = 0, .fixed_s = (steps + 1) * step_s};
   }
-  const auto validations =
-      static_cast<double>(training.steps / training.validate_every + 2);  // + last row and end
+  // Two more, for the log's last row and the finished model.
+  const auto validations = static_cast<double>(training.steps / training.validate_every + 2);
   return {.steps_s = steps * probed.step_s,
           .fixed_s = (validations + validations_of_lengths(cell)) * probed.validation_s};
 }

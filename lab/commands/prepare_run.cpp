@@ -151,7 +151,7 @@ std::vector<std::string> named_arms(const Preset& preset, const std::vector<std:
   return names;
 }
 
-// Keeps experiments that have one of the names; fails if a name is in none.
+// Drops experiments without an arm that --only names. Fails if a name is in no experiment.
 void keep_named(std::vector<Experiment>& experiments, const RunArguments& arguments) {
   if (arguments.only.empty()) return;
   std::set<std::string> names;

@@ -17,7 +17,7 @@ namespace rotary::lab {
 
 struct PreparedRun {
   std::vector<Experiment> experiments;
-  std::vector<Cell> cells;              // in a possible order of running
+  std::vector<Cell> cells;              // each after the cells that it starts from
   std::map<std::string, Dataset> data;  // by the data's name in cells
   std::vector<std::string> remarks;     // differences from the presets, for the user
 };
@@ -32,8 +32,8 @@ enum class MissingData { fails, is_estimated };
 // or start from cells that are neither finished nor in the run.
 void prepare_cells(PreparedRun& run, const RunArguments& arguments);
 
-// Each cell's time, from a timed step of a cell with any seed. If that step takes long, a smaller
-// model of the same width is timed.
+// Each cell's time, from a timed step of the arm's first cell. If that step takes long, a step of a
+// smaller model with the same width is timed.
 [[nodiscard]] std::vector<CellTime> estimate_times(const PreparedRun& run);
 
 }  // namespace rotary::lab

@@ -26,14 +26,13 @@ void print_note(fmt::format_string<Arguments...> format, Arguments&&... argument
   cli::write_standard_error(fmt::format(format, std::forward<Arguments>(arguments)...));
 }
 
-// Progress of a run on standard error.
-
 enum class Audience {
   person,   // on a terminal a line that updates, elsewhere a line every ten seconds
   several,  // other processes write there too: a line every half minute
   nobody
 };
 
+// A cell's progress on standard error.
 class ProgressLine {
  public:
   ProgressLine(std::string title, Audience audience);

@@ -30,7 +30,7 @@
 namespace rotary::lab {
 namespace {
 
-// Ordered by how much a state says about the whole run.
+// The highest state of any cell decides how the run ends.
 enum class CellState {
   finished,
   failed,   // its loss became infinite or NaN
@@ -58,8 +58,7 @@ class Runner {
     ranks_.emplace(*environment);
   }
 
-  // Each returns the exit code. A cell's lock tells who works on it; other processes take other
-  // cells.
+  // Both return the exit code. Each process locks the cell that it trains and takes unlocked ones.
   int run_cells() { return exit_code(sweep()); }
   // All processes share each cell.
   int run_together();
@@ -137,8 +136,8 @@ CellState Runner::visit(const Cell& cell) {
   return directory->finished() ? CellState::finished : train(ready, *directory, nullptr);
 }
 
-// Runs until this process can do nothing more; beside other processes, until all cells are done.
-// Returns the last state that any cell has, in the order of CellState.
+// Trains every cell that this process can get. One of several ranks also waits until the others
+// finish their cells. Returns the highest state of any cell.
 CellState Runner::sweep() {
   std::vector<CellState> states(run_.cells.size(), CellState::busy);
   while (true) {
@@ -151,7 +150,7 @@ CellState Runner::sweep() {
     }
     const auto last = std::ranges::max_element(states);
     if (last == states.end()) return CellState::finished;
-    // A blocked cell becomes free when this run finishes the cell that it starts from.
+    // A cell that finished in this pass may unblock another one.
     if (is_open(*last) && changed) continue;
     if (*last != CellState::busy) return *last;
     if (!ranks_) {
@@ -219,7 +218,7 @@ int Runner::run_together() {
   for (const Cell& cell : run_.cells) {
     const CellState state = leads ? lead(cell) : follow(cell);
     if (state == CellState::stopped) {
-      // Rank 0 ran this cell alone; the others wait for the next message.
+      // Rank 0 measures costs alone. The other ranks wait for its message about the next cell.
       const bool alone = !cell.training.cost_lengths.empty();
       if (leads && alone && &cell != &run_.cells.back())
         (void)ranks_->broadcast(std::string(stop_it));

@@ -15,14 +15,14 @@ namespace rotary::lab {
 
 namespace {
 
-// The seed of validation, which no training seed and step give.
+// The validation seed. No training seed and step produce it.
 constexpr std::uint64_t validation_seed = 0x76616c6964617465;
 
 std::int64_t byte_at(std::string_view text, std::int64_t index) {
   return static_cast<unsigned char>(text[static_cast<std::size_t>(index)]);
 }
 
-// The last start of a row that leaves one byte for the last target.
+// The last start at which a row, and the byte after it, fit in the text.
 std::int64_t last_start(std::string_view text, const BatchShape& shape) {
   const std::int64_t last = std::ssize(text) - shape.tokens - 1;
   if (last >= 0) return last;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers by seed only, the same for every compiler and standard library: SplitMix64
-// (Steele, Lea and Flood 2014).
+// Batches, and the random numbers that draw them. The numbers depend only on the seed, not on the
+// compiler or standard library: SplitMix64 (Steele, Lea and Flood 2014).
 #pragma once
 
 #include <cmath>
@@ -45,8 +45,8 @@ class Random {
   std::uint64_t state_;
 };
 
-// One step's batch, which depends only on text, seed and step. So all encodings see the same bytes,
-// and a run continued from a checkpoint sees those of an uninterrupted one.
+// A batch depends only on text, seed and step. So all encodings see the same bytes, and a run
+// continued from a checkpoint sees the bytes of an uninterrupted run.
 
 struct BatchShape {
   Task task = {};
@@ -67,8 +67,8 @@ struct Batch {
 [[nodiscard]] Batch training_batch(std::string_view text, const BatchShape& shape,
                                    std::uint64_t seed, std::int64_t step);
 
-// Rows start at equal distances, and every call predicts the same bytes: all encodings, seeds and
-// steps get the same questions.
+// Rows start at equal distances. Every call returns the same batch, so losses of all encodings,
+// seeds and steps are comparable.
 [[nodiscard]] Batch validation_batch(std::string_view text, const BatchShape& shape);
 
 // Rows [first, first + rows) of a batch.
@@ -79,7 +79,7 @@ struct Batch {
 //   copy      dacb=dacb;
 //   reverse   dacb=bcad;
 //   addition  72+95=680;  digits from the lowest on: 27 + 59 = 086
-// The symbols of a question are its letters (of ten), or the digits of each number. A sum has one
+// A question's symbols are its letters (ten different ones) or each number's digits. A sum has one
 // digit more than the numbers. The model predicts the answer and end. Shorter rows are padded with
 // ends, which a causal model sees only after the answer.
 

@@ -57,7 +57,7 @@ Manifest read_manifest(const std::string& folder, const std::string& name) {
   // Manifests of texts have no "kind".
   if (object.has("kind")) {
     if (object.text("kind") != "pairs")
-      throw Failure(ExitCode::malformed_input, path + ": kind must be pairs, where it is given");
+      throw Failure(ExitCode::malformed_input, path + ": kind must be pairs or absent");
     manifest.pieces_sha256 = object.text("pieces_sha256");
   }
   if (object.has("paths")) {
@@ -102,7 +102,7 @@ Dataset split(Manifest manifest, std::string_view text) {
   std::int64_t index = 0;
   std::size_t first = 0;
   for (const std::int64_t bytes : pieces_of(dataset.manifest, std::ssize(text))) {
-    // Takes the last of each 20, so that small data has training data first.
+    // Takes the last of each 20, so that small data has training pieces.
     const bool validates = index++ % validation_every == validation_every - 1;
     const auto size = static_cast<std::size_t>(bytes);
     (validates ? dataset.validation : dataset.train) += text.substr(first, size);

@@ -34,7 +34,7 @@ std::int64_t room_of(std::int64_t passage) { return std::max(passage_room, passa
                                  data.manifest.name, requirement));
 }
 
-// Consecutive documents of the text; those that are too short become empty.
+// Consecutive documents of the text. Documents shorter than `least` become empty.
 std::vector<std::string_view> documents_of(std::string_view text,
                                            const std::vector<std::int64_t>& bytes,
                                            std::int64_t least) {
@@ -111,7 +111,7 @@ class Drawing {
  public:
   Drawing(const Questions& questions, Random& random) : questions_(questions), random_(random) {}
 
-  // preferred: from it follows whose turn it is among the answers and documents; below 0: random.
+  // preferred: a row number by which answers and documents take turns; below 0: random ones.
   void append(Examples& examples, std::int64_t preferred) {
     const auto in_turn = [&](std::int64_t count) {
       return preferred < 0 ? random_.below(count) : preferred % count;
@@ -132,7 +132,7 @@ class Drawing {
     const std::int64_t one = preferred < 0 ? random_.below(count) : preferred / answers % count;
     const std::int64_t other = (one + 1 + random_.below(count - 1)) % count;
     const Passages same = passages(documents[static_cast<std::size_t>(one)]);
-    // Drawn like the others, so that its position reveals nothing.
+    // The second passage of a drawn pair, like same.second, so its place reveals nothing.
     const std::string_view stranger = passages(documents[static_cast<std::size_t>(other)]).second;
     examples.answers.push_back(answer);
     if (is_graded) {
@@ -151,8 +151,8 @@ class Drawing {
     append_bytes(examples.inputs, b);
   }
 
-  // A passage as long as the stranger's. It has the words of `first`, cyclically from a random one
-  // on. The stranger's words replace all but grade / most_similar of them.
+  // A passage as long as the stranger's: the words of `first`, cyclically from a random word. The
+  // stranger's words replace all but grade / most_similar of them.
   std::string mixed(std::string_view first, std::string_view stranger, std::int64_t grade) {
     const std::vector<std::string_view> words = words_of(first);
     const std::vector<std::string_view> others = words_of(stranger);

@@ -2,8 +2,8 @@
 // Questions about passages of documents, each with one right answer. Like batches they depend only
 // on documents, seed and step. Validation uses documents that training does not see.
 //
-// All passages of a question have equal length and are drawn the same way, so neither length nor
-// place reveals the answer.
+// All passages of a question have one length and are drawn in one way, so neither length nor place
+// reveals the answer.
 #pragma once
 
 #include <cstddef>
@@ -34,8 +34,8 @@ struct ChoiceDocuments {
 //   triplets       sequences A|B and A|C, one score each: which pair is from one document?
 //   same_document  a sequence A|B, scores for no and yes
 //   sections       a sequence, a score for each class
-//   similarity     a sequence A|B, one score. B has A's words, starting at another one, but a
-//                  stranger's replace some; the answer is how many fifths are A's.
+//   similarity     a sequence A|B, one score. B has A's words, from another word on. Words of
+//                  another document replace some. The answer is how many fifths are A's.
 struct ChoiceShape {
   std::int64_t sequences = 1;      // per example
   std::int64_t tokens = 0;         // per sequence
@@ -65,16 +65,16 @@ struct Questions {
 [[nodiscard]] Examples training_examples(const Questions& questions, std::int64_t rows,
                                          std::uint64_t seed, std::int64_t step);
 
-// Answers and groups of documents take turns. A call for more rows begins with the same rows.
-// Longer sequences, up to twice passage_room tokens, start at the same places and read further.
+// Answers take turns, and so do documents. A call for more rows begins with the same rows. Longer
+// sequences, up to twice passage_room tokens, start at the same places.
 [[nodiscard]] Examples validation_examples(const Questions& questions, std::int64_t rows);
 
 // Rows [first, first + rows) of the examples.
 [[nodiscard]] Examples part_of(const Examples& examples, const ChoiceShape& shape,
                                std::int64_t first, std::int64_t rows);
 
-// The starts of a document's two passages are at least this far apart, and at least a passage's
-// length.
+// The starts of a document's two passages are at least this far apart, or a passage's length if
+// that is more.
 inline constexpr std::int64_t passage_room = 512;
 
 }  // namespace rotary::lab

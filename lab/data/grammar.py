@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generated text for machines without other data: seeded grammars that give the same text
+"""Generated text for machines without other data. The grammars are seeded, so the text is the same
 everywhere.
 
 Predicting text_documents() needs what prose needs: spelling, word order, agreement across words,
-and names that a document repeats. Translating pair_documents() needs more than a dictionary: nouns
-have a gender, with which articles and adjectives agree; objects have a case; adjectives follow
-nouns; verbs end subordinate clauses, and precede the subject after one."""
+and names that a document repeats. Translating pair_documents() needs more than a dictionary. Nouns
+have a gender, with which articles and adjectives agree. Objects have a case. Adjectives follow
+nouns. The verb ends a subordinate clause, and the main verb then precedes its subject."""
 
 SEED = 1
 TEXT_BYTES = 4 << 20

@@ -29,7 +29,8 @@ struct TokenPair {
   std::vector<std::int64_t> target = {};
 };
 
-// Pairs of which each side, plus an end, has at most `tokens` tokens. The text must outlive them.
+// The pairs in which each side, with its end, has at most `tokens` tokens. The text must outlive
+// them.
 [[nodiscard]] std::vector<TokenPair> tokenize_pairs(std::string_view text, const Pieces& pieces,
                                                     std::int64_t tokens);
 

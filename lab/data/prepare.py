@@ -47,7 +47,7 @@ GENERATED = {
                       lambda: grammar.pair_documents(grammar.SEED, grammar.PAIRS), 600),
 }
 PIECES = 4000  # shared by both languages
-LEAST = 100  # pairs; also the pages needed for documents, otherwise each pair is one
+LEAST = 100  # pairs. With as many pages, each page is a document; otherwise each pair is one.
 VALIDATION_EVERY = 20  # one document in 20 validates, as lab/data/dataset.cpp splits
 
 
@@ -196,9 +196,9 @@ def pair_documents(source, target):
 
 
 def train_pieces(documents, count=PIECES):
-    """Returns the same bytes each time: the model contains its options and paths, and one thread
-    sums in one order. Normalization is "identity", because BLEU's references are the unchanged
-    text."""
+    """Returns the same bytes each time. So options and paths, which the model contains, are fixed,
+    and one thread sums in one order. Normalization is "identity", because BLEU's references are the
+    unchanged text."""
     trained = b"".join(document for number, document in enumerate(documents, 1)
                        if number % VALIDATION_EVERY)
     with tempfile.TemporaryDirectory(prefix="rotary-lab-") as folder:
@@ -283,7 +283,7 @@ def show(manifest):
 def add_defaults(asked):
     for name in DEFAULTS:
         if pathlib.Path(asked.data_dir, name).exists():
-            print(f"{name}: there already")
+            print(f"{name}: already there")
         else:
             main(["add", name, "--data-dir", asked.data_dir])
 
@@ -302,20 +302,21 @@ def main(words):
     parser = argparse.ArgumentParser(prog="data", description="text for rotary-lab to train on")
     commands = parser.add_subparsers(required=True)
     adding = commands.add_parser("add", help="copy a file, or the files of a folder")
-    adding.add_argument("name", help=f"what it will be called; --from not needed: "
+    adding.add_argument("name", help=f"its name; these need no --from: "
                         f"{', '.join((*DEFAULTS, *GENERATED))}")
-    adding.add_argument("--from", dest="source", help="a file, a folder, whose files are "
-                        "documents, or deb:PACKAGE,deb:PACKAGE")
+    adding.add_argument("--from", dest="source", help="a file, a folder with a file for "
+                        "each document, or deb:PACKAGE,deb:PACKAGE")
     adding.add_argument("--format", choices=("text", "manual"), default="text",
                         help="manual: the words of man pages")
-    adding.add_argument("--suffix", default="", help="of the files of a folder, \".txt\"")
-    adding.add_argument("--translation", help="the same in another language, for pairs: a file "
-                        "with as many lines, or a folder or deb:PACKAGE with the same HTML pages")
+    adding.add_argument("--suffix", default="", help="takes only files of the folder "
+                        "that end so: \".txt\"")
+    adding.add_argument("--translation", help="makes pairs with this text in another language: "
+                        "a file with as many lines, or a folder or deb:PACKAGE with the same pages")
     adding.add_argument("--licence", default="not stated", help="kept in the manifest")
     adding.set_defaults(call=add)
-    commands.add_parser("defaults", help="fetch what the presets ask for").set_defaults(
+    commands.add_parser("defaults", help="fetch the data sets of the presets").set_defaults(
         call=add_defaults)
-    commands.add_parser("list", help="the data sets that there are").set_defaults(call=list_all)
+    commands.add_parser("list", help="list the data sets").set_defaults(call=list_all)
     for command in commands.choices.values():
         command.add_argument("--data-dir", default="lab-data", help="where data sets are kept")
     asked = parser.parse_args(words)

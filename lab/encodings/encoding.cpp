@@ -32,7 +32,7 @@ using cli::Failure;
 using nlohmann::json;
 
 constexpr std::array named = std::to_array<NamedEncoding>({
-    {"none", R"({"kind": "none"})", "no positions; a causal model still counts tokens"},
+    {"none", R"({"kind": "none"})", "no positions; a causal model can still count tokens"},
     {"learned", R"({"kind": "learned"})", "a learned row for each position, added to embeddings"},
     {"sinusoidal", R"({"kind": "sinusoidal", "base": 10000, "scale": 0.02})",
      "sines and cosines of the position, added to embeddings"},
@@ -49,25 +49,25 @@ constexpr std::array named = std::to_array<NamedEncoding>({
     {"sandwich", R"({"kind": "sandwich", "base": 10000})",
      "the product of two sinusoidal encodings as a bias"},
     {"rope", R"({"kind": "rotary", "base": 10000, "pairing": "half"})",
-     "queries and keys turn by their positions"},
+     "rotates queries and keys by their positions"},
     {"xpos", R"({"kind": "rotary", "base": 10000, "pairing": "half", "xpos": {"scale_base": 512}})",
      "rope whose scores fade with the distance"},
     {"p-rope",
      R"({"kind": "rotary", "base": 10000, "pairing": "half",
          "scaling": {"rope_type": "proportional", "partial_rotary_factor": 0.75}})",
-     "rope whose slowest quarter of pairs stands still"},
+     "rope that does not rotate the slowest quarter of pairs"},
     {"clipped",
      R"({"kind": "rotary", "base": 10000, "pairing": "half",
          "scaling": {"rope_type": "clipped", "clipped_pairs": 4}})",
-     "rope whose slowest pairs fade to standing still"},
+     "rope whose slowest frequencies fade to 0"},
     {"clipped-angle",
      R"({"kind": "clipped-angle", "base": 10000, "pairing": "half",
          "max_angle": 3.141592653589793})",
-     "rope whose pairs turn by half a turn at most"},
+     "rope whose relative angles stop at half a turn"},
     {"rope-window",
      R"({"kind": "rotary", "base": 10000, "pairing": "half",
          "layers": {"window": 64, "full_every": 2}})",
-     "rope; every second layer sees a sliding window alone"},
+     "rope; every second layer sees only a sliding window"},
 });
 
 RotarySpec read_spec(JsonObject& settings, std::int64_t head_dim) {
@@ -155,7 +155,7 @@ json encoding_settings(const json& entry) {
   }
   if (!changes || settings["name"] != json(like)) return settings;
   throw Failure(ExitCode::malformed_input,
-                fmt::format("an encoding like {} must have a \"name\" of its own", like));
+                fmt::format("an encoding like {} must have its own \"name\"", like));
 }
 
 Encoding parse_encoding(const json& object, std::int64_t head_dim) {

@@ -24,14 +24,14 @@ struct NoEncoding {};
 struct LearnedEncoding {};
 
 // scale times transformer_sinusoidal, added to embeddings. The paper instead multiplies embeddings
-// by sqrt(d_model), so that both have one size. Here embeddings start at 0.02 in every model, so
-// the sines are reduced; otherwise positions would drown the tokens.
+// by sqrt(d_model), so that sines do not drown them. Here embeddings start at 0.02 in every model,
+// so the scale reduces the sines.
 struct SinusoidalEncoding {
   double base = 0;
   double scale = 0;
 };
 
-// Layers whose index is a multiple of full_every see everything, the others a sliding window.
+// Layers whose index is a multiple of full_every see all tokens, the others a sliding window.
 struct WindowedLayers {
   std::int64_t window = 0;      // tokens that a query sees on either side, itself included
   std::int64_t full_every = 0;  // >= 1
@@ -43,7 +43,7 @@ struct RotaryEncoding {
   std::optional<WindowedLayers> layers = {};
 };
 
-// Each pair turns with the distance up to max_angle and then stays there (ClippedAngle in
+// A pair's relative angle grows with the distance up to max_angle and stays there (ClippedAngle in
 // position_maps.hpp). For keys after the query the limit is -max_angle.
 struct ClippedAngleEncoding {
   RotarySpec spec;
@@ -70,7 +70,7 @@ struct NamedEncoding {
 
 [[nodiscard]] std::span<const NamedEncoding> named_encodings() noexcept;
 
-// Expands an encoding entry: a name, or an object. The object has "like" (a named encoding) and
+// Expands an experiment's entry: a name, or an object. The object has "like" (a named encoding) and
 // settings to replace. If it replaces any, it also has a new "name". The result has "name", "kind"
 // and all settings, for parse_encoding and a cell's configuration.
 [[nodiscard]] nlohmann::json encoding_settings(const nlohmann::json& entry);
@@ -88,7 +88,7 @@ struct Stretch {
 // dynamic: NTK-aware with alpha 2 s - 1 for an evaluated length of s times the trained one
 //          (emozilla 2023; configs say factor 2): alpha 3 at twice the length, 7 at four times
 // yarn:    YaRN (Peng et al. 2023)
-// abf:     base 500000 for every factor (Xiong et al. 2023, who train further with it)
+// abf:     base 500000 for every factor (Xiong et al. 2023, who continue training with it)
 inline constexpr std::array<std::string_view, 5> rescaling_rules = {"linear", "ntk", "dynamic",
                                                                     "yarn", "abf"};
 

@@ -30,7 +30,7 @@ json model_json(const ModelConfig& model) {
           {"tokens", model.tokens},        {"attention", to_string(model.attention)}};
 }
 
-// Leaves out numbers of 0 and empty lists where they mean that nothing was asked for.
+// Leaves out optional settings that are 0 or empty, so that they do not change a cell's identity.
 json training_json(const TrainingConfig& training) {
   json object = training;
   for (const char* key : {"evaluate_unit", "cost_lengths", "spike_window", "pair_rows"}) {

@@ -163,7 +163,7 @@ json take(json& object, const char* key) {
   return value;
 }
 
-// Validation must include the trained length, also if the unit is another length.
+// Validation must include the trained length, even if the unit is another length.
 void check_unit(const JsonObject& object, const Arm& arm) {
   const std::int64_t unit = arm.training.evaluate_unit;
   if (unit == 0) return;
@@ -177,7 +177,7 @@ void check_unit(const JsonObject& object, const Arm& arm) {
        arm.model.tokens, unit);
 }
 
-// Pairs can be examined only for a rotary encoding in a language model whose attention has scores.
+// Pairs can be examined only for a rotary encoding in a language model with softmax attention.
 void check_pairs(const JsonObject& object, const Encoding& encoding, const Arm& arm) {
   if (arm.training.pair_rows == 0) return;
   const auto* rotary = std::get_if<RotaryEncoding>(&encoding.kind);
@@ -239,7 +239,7 @@ Arm read_arm(json entry, const Shared& shared, const std::string& source) {
 Preset read_preset(JsonObject object, Task task) {
   Preset preset{.data = object.has("data") ? object.text("data") : "grammar", .arms = {}};
   check_plain(object, preset.data);
-  // Checked here once, so that errors are not repeated for each arm.
+  // Checks the shared settings here, so that an error names them instead of the first arm.
   (void)read_model(object.object("model"), task);
   (void)read_training(object.object("training"));
   const Shared shared{.task = task,
@@ -256,7 +256,7 @@ Preset read_preset(JsonObject object, Task task) {
   for (const json& entry : object.at("encodings")) {
     for (Arm& arm : at_rates(read_arm(entry, shared, object.name()), rates)) {
       if (!names.insert(arm.name).second)
-        fail(object, "encodings must have names of their own, got {} twice", arm.name);
+        fail(object, "encodings must have different names, got {} twice", arm.name);
       preset.arms.push_back(std::move(arm));
     }
   }

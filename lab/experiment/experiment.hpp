@@ -38,8 +38,8 @@ struct TrainingConfig {
   // If not empty, nothing is trained: the cost of a step is measured at these lengths in tokens,
   // over `steps` steps each.
   std::vector<std::int64_t> cost_lengths = {};
-  // Above 0: watches the training. Each step's loss and gradient norm are recorded (StepSeries),
-  // and this many previous steps judge a spike. A broken training is then a result, not a failure.
+  // Above 0: records each step's loss and gradient norm (StepSeries). A spike is a step far above
+  // this many previous steps. A training that breaks is then a result, not a failure.
   std::int64_t spike_window = 0;
   // Above 0: examines the finished model pair by pair (PairInfluence) on this many sequences.
   std::int64_t pair_rows = 0;
@@ -53,9 +53,8 @@ struct Start {
   std::string encoding;  // its arm's name
 };
 
-// One alternative of a preset: an encoding, and its special training settings. In JSON an encoding,
-// or an object that also has "model", "training" (differences from the preset's), "seeds" and
-// "start".
+// One alternative of a preset: an encoding and its own settings. In JSON it is an encoding. It may
+// also have "model" and "training" (differences from the preset's), "seeds" and "start".
 struct Arm {
   std::string name;
   std::string family = {};  // shared by arms that differ only in learning rate; "": none

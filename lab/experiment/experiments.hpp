@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names that become folders.
+// Loads experiments by name. Names become folders, so they must be plain.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,6 @@ inline constexpr std::string_view plain_name_requirement =
   return !name.empty() && name.front() != '.' && std::ranges::all_of(name, is_plain);
 }
 
-// Loading several experiments of a folder in a possible order of running.
-
 struct ExperimentSelection {
   std::string folder;
   // files, or names in the folder without .json; empty: all that have the preset
@@ -35,8 +33,8 @@ struct ExperimentSelection {
 // lab/results in the source tree, a Python program.
 [[nodiscard]] std::string results_folder();
 
-// Sorted by name, but each after the experiments that its cells start from. Fails if none has the
-// preset, if one asked for lacks it, or if experiments start from each other in a circle.
+// Sorts by name, but puts an experiment after those that its cells start from. Fails if no
+// experiment has the preset, if a requested one lacks it, or if experiments start in a circle.
 [[nodiscard]] std::vector<Experiment> load_experiments(const ExperimentSelection& selection);
 
 }  // namespace rotary::lab

@@ -14,7 +14,7 @@ struct RankEnvironment {
   // The address of the store by which the ranks find each other.
   std::string host = {};
   std::uint16_t port = 0;
-  bool hosts_store = false;  // false: rank 0 or the launcher hosts it
+  bool hosts_store = false;  // whether this process is the host; else rank 0 or the launcher
   std::string prefix = {};   // of the store's keys; changes with each restart
 };
 

@@ -109,7 +109,7 @@ std::optional<Budget> read_budget(const std::string& runs, const Cell& cell) {
 bool began_without_budget(const std::string& runs, const Cell& cell) {
   const fs::path path = budget_path(runs, cell);
   if (fs::exists(path)) return false;
-  // Skips files: a process killed while writing the budget may leave one.
+  // Only cells have folders. A process killed while it wrote the budget may leave a file.
   std::error_code error;
   const fs::directory_iterator entries(path.parent_path(), error);
   return std::any_of(begin(entries), end(entries),

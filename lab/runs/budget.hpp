@@ -38,10 +38,10 @@ void scale_training(TrainingConfig& training, double scale);
 // The budget in the cell's experiment folder, if any.
 [[nodiscard]] std::optional<Budget> read_budget(const std::string& runs, const Cell& cell);
 
-// Whether cells of its experiment started without a budget.
+// Whether cells of this cell's experiment started without a budget.
 [[nodiscard]] bool began_without_budget(const std::string& runs, const Cell& cell);
 
-// Writes the budget to those experiment folders of the cells that have none.
+// Writes the budget to the cells' experiment folders that have none.
 void write_budget(const std::string& runs, const std::vector<Cell>& cells, const Budget& budget);
 
 }  // namespace rotary::lab

@@ -37,7 +37,7 @@ constexpr std::uint64_t small_file_limit = 1 << 20;
 constexpr std::string_view log_head =
     "step,tokens,train_loss,validation_loss,learning_rate,wall_s,cpu_s,tokens_per_s\n";
 
-// False only if somebody else wrote to the file.
+// Whether the file exists and is JSON. It is always JSON unless another program wrote it.
 bool is_json(const std::string& path) {
   return fs::exists(path) && json::accept(cli::read_file(path, small_file_limit));
 }
@@ -50,7 +50,7 @@ void check_config(const RunDirectory& directory, const std::string& config) {
     return;
   }
   if (!fs::exists(path)) {
-    throw Failure(ExitCode::usage, fmt::format("{} must be there, beside a checkpoint; give --runs "
+    throw Failure(ExitCode::usage, fmt::format("{} must exist beside a checkpoint; give --runs "
                                                "another folder, or remove this one",
                                                path));
   }
@@ -106,7 +106,7 @@ void RunDirectory::begin_log(std::int64_t bytes) {
   const auto size = fs::file_size(log, error);
   if (error || size < static_cast<std::uintmax_t>(bytes)) {
     throw Failure(ExitCode::malformed_input,
-                  fmt::format("{} must have the {} bytes that its checkpoint knows of; remove {} "
+                  fmt::format("{} must have the {} bytes that its checkpoint records; remove {} "
                               "to begin again",
                               log, bytes, path_));
   }

@@ -32,27 +32,26 @@ struct LengthLoss {
   std::int64_t multiple = 0;
   std::string rule = {};            // how a rotary encoding was stretched; "": as trained
   std::optional<double> loss = {};  // absent: the encoding has no such positions
-  // The loss on the last quarter of the longest sequences, for causal_lm. There the longest
-  // multiple gives bytes the most context. Every multiple predicts the same bytes.
+  // For causal_lm: the loss on the last quarter of each window of the longest sequences. Every
+  // multiple predicts these bytes; the longest gives them the most context.
   std::optional<double> last_quarter = {};
-  // Per window of the longest sequences: the same bytes in every compared cell.
+  // The loss per window of the longest sequences. Windows have the same bytes in compared cells.
   std::vector<double> windows = {};
-  // The loss by position, in bins of an eighth of the trained tokens; NaN if nothing is predicted
-  // in a bin.
+  // The loss by position, in bins of an eighth of the trained tokens. NaN: the bin has no target.
   std::vector<double> by_position = {};
 };
 
 // How one pair in one layer of a finished rotary model, over all heads, affects validation.
-// Differences are to the unchanged model.
+// Losses and distances are relative to the unchanged model.
 struct PairInfluence {
   std::int64_t layer = 0;
   std::int64_t pair = 0;
   double inv_freq = 0;          // radians per token
   double q_energy = 0;          // the mean squared length of the pair in a head's query
   double k_energy = 0;          // likewise in keys
-  double loss_unturned = 0;     // nats that the loss grows by if the pair does not turn
+  double loss_unturned = 0;     // nats added to the loss if the pair does not rotate
   double loss_removed = 0;      // likewise if its features are 0
-  double distance_removed = 0;  // tokens by which the layer's mean attended distance grows
+  double distance_removed = 0;  // tokens added to the layer's mean attended distance
 };
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PairInfluence, layer, pair, inv_freq, q_energy, k_energy,
@@ -66,7 +65,7 @@ struct Outcome {
   double wall_s = 0;
   double cpu_s = 0;
   std::vector<LengthLoss> lengths = {};
-  // Further measures of the task: "accuracy", "bleu".
+  // Other measures of the task: "accuracy", "bleu".
   std::map<std::string, double> metrics = {};
   // Per pair and layer, if TrainingConfig::pair_rows asks for it.
   std::vector<PairInfluence> pairs = {};

@@ -12,7 +12,7 @@
 namespace rotary::lab {
 
 struct StepSeries {
-  // For each step: the loss of its batch before it, in nats, and the norm of unclipped gradients.
+  // For each step: the batch's loss before the update, in nats, and the unclipped gradients' norm.
   std::vector<double> losses;
   std::vector<double> gradient_norms;
   std::vector<double> validation_losses;  // per line of the log

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// AttentionProbe: sums over all of one layer's attention while it watches.
+// AttentionProbe: sums over all calls of one layer's attention.
 #pragma once
 
 #include <torch/torch.h>
@@ -11,7 +11,7 @@ namespace rotary::lab {
 struct AttentionProbe {
   at::Tensor q_squares;      // [features], f64: of queries over all tokens and heads
   at::Tensor k_squares;      // likewise of keys
-  double distance = 0;       // the mean number of tokens from queries to attended keys, weighted
+  double distance = 0;       // tokens from each query to its keys: weighted means, summed
   std::int64_t queries = 0;  // over all heads
 
   // q, k [batch, heads, tokens, features]; weights [batch, heads, tokens, tokens], causal.

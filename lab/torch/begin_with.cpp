@@ -23,7 +23,7 @@ using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
 void collect(InputArchive& archive, const std::string& prefix, NamedTensors& found) {
   for (const std::string& key : archive.keys()) {
     InputArchive below;
-    at::Tensor tensor;  // undefined, because reading into another size aborts
+    at::Tensor tensor;  // undefined: reading into a tensor of another size aborts
     if (archive.try_read(key, below)) {
       collect(below, prefix + key + ".", found);
     } else if (archive.try_read(key, tensor)) {

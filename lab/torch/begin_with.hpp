@@ -8,8 +8,8 @@
 
 namespace rotary::lab {
 
-// Copies a checkpoint's weights by name. Weights only in the model (a new head) stay unchanged;
-// those only in the checkpoint must be its head or positions. Position parameters are copied if
+// Copies a checkpoint's weights by name. Weights that only the model has (a new head) keep their
+// values. Only head and positions may be in the checkpoint alone. Position parameters are copied if
 // name and shape agree; a shorter learned table fills the first rows. Fails without changes if
 // another weight's shape differs.
 void begin_with(torch::nn::Module& model, const std::string& checkpoint);

@@ -20,7 +20,7 @@
 namespace rotary::lab {
 namespace {
 
-// Weights have Transformer's names, so that it can start from its checkpoints.
+// Weights have Transformer's names, so that this model can start from a Transformer's checkpoint.
 class ChoiceModelImpl : public torch::nn::Module {
  public:
   ChoiceModelImpl(const Cell& cell, const ChoiceShape& shape) : shape_(shape) {
@@ -32,7 +32,7 @@ class ChoiceModelImpl : public torch::nn::Module {
     for (std::int64_t layer = 0; layer < model.layers; ++layer)
       layers_.push_back(register_module("layer_" + std::to_string(layer), Layer(model)));
     norm_ = register_module("norm", nn::LayerNorm(nn::LayerNormOptions({model.d_model})));
-    // A pre-trained model has no rows for segments. Zeros change nothing until they are learned.
+    // A pre-trained model has no rows for segments. Zero rows do not change it before training.
     segments_ = register_parameter("segments", at::zeros({2, model.d_model}));
     const std::int64_t features = two_segments() ? 2 * model.d_model : model.d_model;
     scores_ = register_module("scores", make_linear(features, shape.scores, weight_std));
@@ -52,9 +52,9 @@ class ChoiceModelImpl : public torch::nn::Module {
  private:
   [[nodiscard]] bool two_segments() const { return shape_.first_segment < shape_.tokens; }
 
-  // The mean over a segment's tokens; for two segments, how they differ and agree per feature
-  // (Conneau et al. 2017, with a smoothed difference). BERT's pooling of the first token needs more
-  // examples to learn anything.
+  // One segment: the mean over its tokens. Two segments: a smoothed difference and the product of
+  // their means (Conneau et al. 2017). BERT's pooling of the first token needs more examples to
+  // learn anything.
   [[nodiscard]] at::Tensor pooled(const at::Tensor& x) const {
     const auto first = x.slice(1, 0, shape_.first_segment).mean(1);
     if (!two_segments()) return first;
@@ -147,7 +147,7 @@ class Choice final : public Learner {
     outcome.metrics[name + "_high"] = interval.high;
   }
 
-  // In nats. For similarity: the squared difference to the answer as a share of the maximum, as in
+  // In nats. For similarity: the squared error of the answer's share of the maximum, as in
   // fine-tuning for STS-B (Devlin et al. 2019).
   [[nodiscard]] at::Tensor loss_sum(const at::Tensor& scored,
                                     const std::vector<std::int64_t>& answers) const {
@@ -199,7 +199,7 @@ Interval wilson_interval(std::int64_t right, std::int64_t count) noexcept {
   const double center = (share + z * z / (2 * n)) / (1 + z * z / n);
   const double reach =
       z / (1 + z * z / n) * std::sqrt(share * (1 - share) / n + z * z / (4 * n * n));
-  // A share of 0 or 1 bounds its own interval; rounding must not move it.
+  // The interval of a share of 0 or 1 ends at that share. Rounding must not move that end.
   return {.low = std::min(center - reach, share), .high = std::max(center + reach, share)};
 }
 

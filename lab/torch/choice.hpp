@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The learner of triplets, sections, same_document and similarity: masked_lm's transformer with
-// segments in its input sum and a head over each segment's output.
+// The learner of triplets, sections, same_document and similarity: masked_lm's transformer, with
+// segment embeddings added to its input and a head over the segments' mean outputs.
 #pragma once
 
 #include <torch/torch.h>
@@ -13,10 +13,10 @@
 
 namespace rotary::lab {
 
-// Metrics of similarity: "spearman" with "spearman_low" and "spearman_high". Of other tasks:
-// "accuracy" with its 95 % interval "accuracy_low" to "accuracy_high"; same_document also has "f1"
-// of yes. All have "examples" and "documents". The intervals treat examples as independent, but
-// examples from one document are not.
+// Metrics of similarity: "spearman" with its 95 % interval "spearman_low" to "spearman_high".
+// Metrics of other tasks: "accuracy" with "accuracy_low" to "accuracy_high"; same_document also has
+// "f1" of yes. All have "examples" and "documents". The intervals treat examples as independent,
+// although examples from one document are not.
 [[nodiscard]] std::unique_ptr<Learner> make_choice(const Cell& cell, const Dataset& data);
 
 // A 95 % confidence interval.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scores of rotary pairs that stop turning at an angle: ClippedAngle (position_maps.hpp),
-// differentiable by torch. A stopped pair has the same angle at every distance. Its part of the
-// scores is a product of queries rotated by that angle and unrotated keys. The distance decides
-// which product counts. Pairs that stop within the sequence are computed one at a time, since all
-// tokens² · pairs products at once would take much memory.
+// Scores of rotary pairs whose relative angle stops at a limit: ClippedAngle (position_maps.hpp),
+// differentiable by torch. Up to that distance a pair's scores are products of queries and keys
+// rotated by position. Beyond it they are products of queries rotated by the limit and unrotated
+// keys. A pair that stops within the sequence needs both: tokens² numbers per pair.
 #pragma once
 
 #include <torch/torch.h>
@@ -20,9 +19,9 @@ struct AngleClip {
   std::shared_ptr<const Rotations> turning;  // of queries and keys by position
   std::shared_ptr<const Rotations> before;   // of queries: every pair by the largest angle
   std::shared_ptr<const Rotations> after;    // backwards, for keys after the query
-  at::Tensor resting_features;  // [pairs · 2] of pairs that stop, two in a row for each
+  at::Tensor resting_features;  // [pairs · 2] of pairs that stop; a pair's two are neighbours
   at::Tensor other_features;    // the head's other features
-  at::Tensor turns;             // [pairs, tokens, tokens], bool: where the pair still turns
+  at::Tensor turns;             // [pairs, tokens, tokens], bool: where the pair has not stopped
   at::Tensor is_before;         // [tokens, tokens], bool: the key precedes the query
 };
 

@@ -24,7 +24,7 @@ std::pair<at::Tensor, at::Tensor> rows(const Rotations& rotations, const at::Ten
   return {at::stack(cos), at::stack(sin)};
 }
 
-// The window's row for each query and key, [tokens, tokens].
+// The table row for each query and key, [tokens, tokens].
 at::Tensor window_rows(std::int64_t tokens, const ShawWindow& window, const at::Tensor& like) {
   const auto places = at::arange(tokens, like.options().dtype(at::kLong));
   const auto relative = places.unsqueeze(0) - places.unsqueeze(1);

@@ -43,7 +43,7 @@ void check(const Encoding& encoding, const ModelConfig& config, std::int64_t cap
   }
 }
 
-// The spec of an encoding that rotates, else null.
+// A rotary encoding's spec; null for other encodings.
 const RotarySpec* spec_of(const Encoding& encoding) {
   if (const auto* rotary = std::get_if<RotaryEncoding>(&encoding.kind)) return &rotary->spec;
   const auto* clipped = std::get_if<ClippedAngleEncoding>(&encoding.kind);

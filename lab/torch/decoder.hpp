@@ -24,15 +24,15 @@ class Decoder {
   // first token on, so cached keys stay valid. Fails unless the model is causal with softmax
   // attention and the encoding has enough positions.
   Decoder(Encoding encoding, const ModelConfig& config, Transformer model, std::int64_t capacity);
-  // The terms of the layers refer to this object.
+  // Not copyable, because the layers' terms refer to this object.
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
 
-  // Takes the next tokens, a whole prompt or one, and returns the logits after each:
+  // Takes the next tokens, a prompt or a single one, and returns the logits after each:
   // [tokens, byte_tokens]. Tokens must be in the vocabulary and fit in the capacity.
   [[nodiscard]] at::Tensor feed(const std::vector<std::int64_t>& tokens);
 
-  // One layer's attention for the next tokens: stores k and v, and attends to all that are stored.
+  // One layer's attention for the next tokens: stores k and v, and attends to all stored tokens.
   // q, k, v [1, tokens, heads, head_dim], in f32; returns [1, tokens, heads · head_dim].
   [[nodiscard]] at::Tensor attend(std::size_t layer, const at::Tensor& q, const at::Tensor& k,
                                   const at::Tensor& v);

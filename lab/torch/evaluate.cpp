@@ -37,7 +37,7 @@ std::vector<double> means(const at::Tensor& losses, const at::Tensor& bin_of_los
 
 LossSum loss_of(Transformer& model, const Batch& batch) {
   if (batch.targets.empty()) {
-    // A share without hidden bytes has zero gradients, not absent ones.
+    // A share without hidden bytes needs zero gradients, so that ranks can add them.
     auto zero = at::zeros({}, at::TensorOptions().device(device()));
     for (const at::Tensor& parameter : model->parameters()) zero = zero + 0 * parameter.sum();
     return {.sum = zero, .count = 0};
@@ -71,7 +71,7 @@ LengthLoss validate(Transformer& model, const Cell& cell, std::string_view text,
   const std::int64_t window_tokens = longest * unit;
   Batch all =
       validation_batch(text, {.task = cell.model.task, .rows = windows, .tokens = window_tokens});
-  // The same bytes at every multiple, split into longer or shorter sequences.
+  // Splits the windows into sequences of this multiple.
   all.shape.rows = windows * longest / multiple;
   all.shape.tokens = tokens;
   const std::int64_t rows_at_once =

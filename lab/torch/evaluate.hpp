@@ -18,19 +18,19 @@ namespace rotary::lab {
 
 [[nodiscard]] LossSum loss_of(Transformer& model, const Batch& batch);
 
-// The loss of each target, in f64 on the processor; computed for `rows_at_once` rows at once.
+// The loss of each target, in f64 on the processor. Computes `rows_at_once` rows at a time.
 [[nodiscard]] at::Tensor losses_by_parts(Transformer& model, const Batch& batch,
                                          std::int64_t rows_at_once);
 
 // The tokens of a sequence at multiple 1.
 [[nodiscard]] std::int64_t unit_of(const Cell& cell);
 
-// Validates at `multiple` times the cell's unit: windows of its longest evaluated sequences are cut
-// into sequences of this length. So every multiple predicts the same bytes with different context.
+// Validates at `multiple` times the cell's unit. Cuts windows, as long as the longest evaluated
+// sequence, into sequences of this length. So every multiple predicts the same bytes.
 [[nodiscard]] LengthLoss validate(Transformer& model, const Cell& cell, std::string_view text,
                                   std::int64_t multiple);
 
-// Validates at every length and, beyond the first, with every rule of the cell.
+// Validates at every length. At multiples above 1 also validates with every rule of the cell.
 [[nodiscard]] std::vector<LengthLoss> validate_lengths(Transformer& model, const Cell& cell,
                                                        std::string_view text);
 

@@ -107,7 +107,7 @@ at::Tensor shaw_table_gradient(const at::Tensor& scores, const at::Tensor& vecto
   return to_tensor(gradient, table);
 }
 
-// Two functions, each the adjoint of the other.
+// shaw_scores_of and shaw_values_of are each other's adjoint.
 at::Tensor shaw_scores_of(at::Tensor scores, const at::Tensor& q, const at::Tensor& table,
                           const ShawWindow& window) {
   ok_or_fail(add_shaw_scores(scores_view(scores), heads_view(q.transpose(1, 2)),
@@ -194,7 +194,7 @@ at::Tensor rotate_heads(const at::Tensor& heads, const SharedRotations& rotation
 }
 
 at::Tensor bias_scores(const at::Tensor& numbers, const BiasCall& call) {
-  // The library makes the bias on the CPU, from few numbers; it is then copied to the device.
+  // The core library makes the bias on the CPU from few numbers.
   return BiasScores::apply(numbers.to(at::kCPU), call).to(device());
 }
 

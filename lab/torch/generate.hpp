@@ -10,8 +10,8 @@
 namespace rotary::lab {
 
 struct Sampling {
-  double temperature = 1;  // divides logits; 0: takes the largest
-  std::int64_t top_k = 0;  // chooses among this many largest; 0: all
+  double temperature = 1;  // divides logits; 0: chooses the largest
+  std::int64_t top_k = 0;  // chooses among this many largest logits; 0: among all
 };
 
 struct GenerateOptions {
@@ -19,12 +19,12 @@ struct GenerateOptions {
   std::int64_t tokens = 0;  // to add
   Sampling sampling;
   std::uint64_t seed = 1;
-  bool check = false;  // compare the logits with those of the whole text
+  bool check = false;  // compare the logits with the model's for the full text
 };
 
 struct Generated {
   std::string text;  // the prompt and its continuation
-  // If they were compared: tokens fed, the largest difference of two logits, the largest logit.
+  // With check: tokens fed, the largest difference of a logit, the largest logit.
   std::int64_t fed = 0;
   double difference = 0;
   double largest = 0;

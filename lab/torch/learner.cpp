@@ -74,7 +74,7 @@ void add_answers(Answers& answers, Transformer& model, const Batch& batch) {
   const auto logits = model->forward(inputs, to_tensor(batch.predicted));
   answers.loss += at::cross_entropy_loss(logits, targets, {}, at::Reduction::Sum).item<double>();
   const auto right = logits.argmax(1) == targets;
-  // Every question has the same number of symbols, so every answer has as many bytes.
+  // All questions have one number of symbols, so all answers have one number of bytes.
   const auto of_questions = right.view({batch.shape.rows, -1}).all(1);
   answers.right_bytes += right.sum().item<std::int64_t>();
   answers.right_questions += of_questions.sum().item<std::int64_t>();
@@ -85,8 +85,8 @@ void add_answers(Answers& answers, Transformer& model, const Batch& batch) {
 // Learns copy, reverse and addition: a decoder trained on short questions and tested with 1, 1.5
 // and 2 times as many symbols. Its metrics, here for 1.5x:
 //   loss@1.5x      nats per byte of the answers
-//   accuracy@1.5x  share of answer bytes that are the likeliest after the right ones before
-//   exact@1.5x     share of answers that are wholly right, also when the model generates them
+//   accuracy@1.5x  share of answer bytes that the model predicts after the right preceding bytes
+//   exact@1.5x     share of answers whose bytes are all so predicted: the model would generate them
 class Sequences final : public Learner {
  public:
   explicit Sequences(const Cell& cell)

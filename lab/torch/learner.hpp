@@ -19,7 +19,7 @@ struct LossSum {
   std::int64_t count = 0;
 };
 
-// A process's rows of a shared batch: part `part` of `parts` equal ones.
+// A process's rows of a shared batch: number `part` of `parts` almost equal parts.
 struct Share {
   std::int64_t part = 0;
   std::int64_t parts = 1;
@@ -37,10 +37,10 @@ class Learner {
 
   [[nodiscard]] virtual torch::nn::Module& model() = 0;
 
-  // The loss of a share of a step's batch, which depends only on cell and step.
+  // The loss of a share of a step's batch. The batch depends only on cell and step.
   [[nodiscard]] virtual LossSum training_loss(std::int64_t step, const Share& share) = 0;
 
-  // The mean over validation questions, the same at each call.
+  // The mean loss over the validation data, which are the same at each call.
   [[nodiscard]] virtual double validation_loss() = 0;
 
   // Evaluates a finished model: writes lengths and metrics to the outcome, and readable results to

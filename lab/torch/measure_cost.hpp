@@ -13,14 +13,14 @@ namespace rotary::lab {
 
 // For a cell with cost_lengths: metrics "ms@512", and "overhead@512" relative to the same model
 // without positions. The two models take steps alternately, so that other load affects both. Takes
-// the fastest step after a warm-up. A step has as many tokens as the cell's, rounded down to whole
-// sequences. The validation loss is that after the steps at the first length. `stops` is asked
-// after each length; absent if it returned true.
+// the fastest step after a warm-up. A step has as many tokens as the cell's, rounded down to entire
+// sequences. The validation loss is measured after the steps at the first length. Calls `stops`
+// before each length; absent if it returned true.
 [[nodiscard]] std::optional<Outcome> cost_outcome(const Cell& cell, const Dataset& data,
                                                   const std::function<bool()>& stops);
 
-// A cell's processor seconds per step and per validation: the median of a few after a warm-up. Uses
-// its own initial weights.
+// A cell's processor seconds: the median of a few steps after a warm-up, and one validation. Starts
+// from initial weights, also if the cell has a start.
 struct ProbedTimes {
   double step_s = 0;
   double validation_s = 0;

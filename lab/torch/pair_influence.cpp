@@ -21,7 +21,7 @@ double mean_distance(const AttentionProbe& probe) {
   return probe.distance / static_cast<double>(probe.queries);
 }
 
-// A pair's mean squared length; squares are summed over queries or keys of all heads.
+// A pair's mean squared length. `squares` are sums over the queries or keys of all heads.
 double energy(const at::Tensor& squares, const std::array<std::int64_t, 2>& features,
               std::int64_t count) {
   const double sum = squares[features[0]].item<double>() + squares[features[1]].item<double>();
@@ -37,7 +37,7 @@ void AttentionProbe::see(const at::Tensor& q, const at::Tensor& k, const at::Ten
   q_squares = q_squares.defined() ? q_squares + squares_of(q) : squares_of(q);
   k_squares = k_squares.defined() ? k_squares + squares_of(k) : squares_of(k);
   const auto place = at::arange(weights.size(3), weights.options());
-  // Causal weights sum to 1, so the distance is the query's place minus the mean attended place.
+  // Weights sum to 1, so a query's distance is its place minus the mean attended place.
   const auto seen = at::matmul(weights.detach(), place);
   distance += (place - seen).sum().item<double>();
   queries += q.size(0) * q.size(1) * q.size(2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures each pair of a trained rotary model: its size, and the loss without it.
+// Measures each pair of a trained rotary model: its energy, and the loss without it.
 #pragma once
 
 #include <map>
@@ -18,9 +18,9 @@ namespace rotary::lab {
 [[nodiscard]] std::vector<PairInfluence> pair_influences(Transformer& model, const Cell& cell,
                                                          std::string_view text);
 
-// Means over layers of the faster and slower half of pairs: "fast_unturned", "slow_unturned",
-// "fast_removed", "slow_removed" (nats), "fast_distance", "slow_distance" (tokens); and their
-// shares of the energy of queries and keys, "fast_energy" and "slow_energy".
+// Means over the faster and the slower half of the pairs in all layers: "fast_unturned",
+// "slow_unturned", "fast_removed", "slow_removed" (nats), "fast_distance" and "slow_distance"
+// (tokens). Also each half's share of the energy of queries and keys: "fast_energy", "slow_energy".
 [[nodiscard]] std::map<std::string, double> metrics_of_pairs(
     const std::vector<PairInfluence>& pairs);
 

@@ -22,7 +22,7 @@
 namespace rotary::lab {
 namespace {
 
-// The random stream for learned encodings; batches use streams numbered by steps.
+// The random stream of learned encodings. Batches use the step's number as the stream.
 constexpr std::uint64_t stream = std::uint64_t{1} << 63;
 
 // [rows, columns] of numbers that draw() returns.
@@ -123,9 +123,8 @@ at::Tensor PositionsImpl::bias_numbers(std::size_t layer) {
     const torch::NoGradGuard no_gradient;
     const auto kept = parameters.detach().to(at::kCPU).to(at::kDouble).contiguous().clone();
     if (!at::isfinite(kept).all().item<bool>()) {
-      throw cli::Failure(
-          cli::ExitCode::check_failed,
-          "what the bias learns must be finite, and training made it something else");
+      throw cli::Failure(cli::ExitCode::check_failed,
+                         "the bias's learned numbers must be finite, got one that is not");
     }
     constrain(encoding, {kept.data_ptr<double>(), static_cast<std::size_t>(kept.numel())});
     parameters.copy_(kept);

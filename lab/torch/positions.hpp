@@ -22,7 +22,7 @@
 
 namespace rotary::lab {
 
-// How positions act in one layer. Absent or undefined members do nothing.
+// Position terms of one layer. Absent or undefined members do nothing.
 struct LayerTerms {
   std::shared_ptr<const Rotations> q_rotations;
   std::shared_ptr<const Rotations> k_rotations;
@@ -32,14 +32,14 @@ struct LayerTerms {
   at::Tensor shaw_values;  // likewise
   ShawWindow window;
   std::shared_ptr<const AngleClip> clip;  // replaces both rotations
-  at::Tensor kept_features;               // [features] of queries: 1, or 0 for removed ones
+  at::Tensor kept_features;               // [features] of queries: 1, or 0 if removed
   AttentionProbe* probe = nullptr;        // sees q, k and weights
-  // Replaces attend_with() and all other terms; takes its q, k and v.
+  // Replaces attend_with() and all other terms. Takes attend_with()'s q, k and v.
   std::function<at::Tensor(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v)> attend;
 };
 
-// Changes one pair of one layer in a finished model: it does not turn, or its query features are 0,
-// which removes its part of every score.
+// Changes one pair of one layer in a finished model. unturned: the pair does not rotate. removed:
+// its query features are 0, so it adds nothing to any score.
 struct PairChange {
   enum class What { unturned, removed };
   std::int64_t layer = 0;
@@ -57,13 +57,13 @@ class PositionsImpl : public torch::nn::Module {
   // False if `tokens` is longer than a learned table. True for all other encodings.
   [[nodiscard]] bool reaches(std::int64_t tokens) const;
 
-  // Rotates by a rule of rescaling_rules from now on, or by none for "". Only for rotary encodings
-  // without a scaling rule; for others, returns false and does nothing.
+  // Rotates by a rule of rescaling_rules from now on; "" restores the encoding. For encodings that
+  // are not rotary, or have a scaling rule, does nothing and returns false.
   bool rescale(std::string_view rule, const Stretch& stretch);
 
-  // Changes a rotary encoding until this is called with nothing.
+  // Changes a rotary encoding until a call with nullopt.
   void change_pair(std::optional<PairChange> change) { change_ = change; }
-  // A probe per layer that watched the model during `work`.
+  // Runs `work` and returns a probe per layer of the model's attention.
   template <class Work>
   [[nodiscard]] std::vector<AttentionProbe> probed(const Work& work) {
     probes_.resize(static_cast<std::size_t>(model_.layers));
@@ -77,7 +77,7 @@ class PositionsImpl : public torch::nn::Module {
   // Terms for each layer, for sequences of `tokens` tokens.
   [[nodiscard]] std::vector<LayerTerms> terms(std::int64_t tokens, at::ScalarType dtype);
 
-  // The numbers of a layer's bias for make_bias(), in f64 on the processor. Limits the learned ones
+  // The numbers of a layer's bias for make_bias(), in f64 on the processor. Limits learned numbers
   // to their range.
   [[nodiscard]] at::Tensor bias_numbers(std::size_t layer);
 

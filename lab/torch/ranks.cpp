@@ -39,10 +39,10 @@ using cli::Failure;
 
 #if defined(ROTARY_LAB_HAS_GLOO)
 
-// During validation other ranks wait; a lost rank is noticed at once.
+// Long, because other ranks wait while rank 0 validates. A lost rank fails at once, without it.
 constexpr std::chrono::hours collective_timeout(2);
 
-// As in torch's Python; on one machine it does not matter how the machine's name resolves.
+// As in torch's Python. On one machine uses 127.0.0.1, so the host name need not resolve.
 std::shared_ptr<gloo::transport::Device> make_device(const std::string& host) {
   using c10d::ProcessGroupGloo;
   if (const char* interface = std::getenv("GLOO_SOCKET_IFNAME"))
@@ -52,7 +52,7 @@ std::shared_ptr<gloo::transport::Device> make_device(const std::string& host) {
   return ProcessGroupGloo::createDefaultDevice();
 }
 
-// Turns exceptions of Gloo and the store about a lost connection into a failure with a reason.
+// Turns exceptions of Gloo and its store, such as a lost connection, into a failure.
 template <class Work>
 void or_fail(const RankEnvironment& environment, const Work& work) {
   try {
@@ -145,7 +145,7 @@ struct Ranks::Connection {};
 void Ranks::join() {
   throw Failure(ExitCode::unsupported,
                 "--data-parallel must have a torch with Gloo and its headers (Debian: "
-                "libgloo-dev); this one has not");
+                "libgloo-dev)");
 }
 void Ranks::add_up(std::span<float> /*numbers*/, Memory /*memory*/) {}
 std::string Ranks::broadcast(std::string text) { return text; }

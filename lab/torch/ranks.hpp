@@ -10,7 +10,7 @@
 
 namespace rotary::lab {
 
-// Where the numbers that ranks add up are.
+// The memory of the numbers that ranks add up.
 enum class Memory { processor, gpu };
 
 class Ranks {

@@ -14,7 +14,7 @@ StepTotals add_up(const std::vector<at::Tensor>& parameters, const StepTotals& m
                           .to(parameters.front().options());
   std::vector<at::Tensor> parts;
   for (const at::Tensor& parameter : parameters) {
-    // Parameters without a gradient are used by no rank's rows.
+    // A parameter without a gradient here has none on any rank.
     if (parameter.grad().defined()) parts.push_back(parameter.grad().flatten());
   }
   parts.push_back(totals);

@@ -40,7 +40,7 @@ LogRow log_row(Trainer& trainer, const Cell& cell) {
   return row;
 }
 
-// Skips the loss of a broken model, which is not a number; the next step reports it too.
+// Skips a loss that is not finite, because the next step reports the broken model.
 void keep_row(const LogRow& row, Trainer& trainer, RunDirectory& directory) {
   if (!std::isfinite(row.validation_loss)) return;
   trainer.series().validation_losses.push_back(row.validation_loss);
@@ -101,7 +101,7 @@ nlohmann::json machine_of(const TrainOptions& options) {
 void share(Trainer& trainer, const Cell& cell, const TrainOptions& options) {
   if (options.ranks == nullptr) return;
   Ranks& ranks = *options.ranks;
-  // This also waits for every rank, so that each reports its own problem.
+  // The broadcast also waits for every rank, so that each rank reports its own problem.
   const std::string differs = difference(ranks.broadcast(config_of(cell)), config_of(cell));
   if (cell.training.batch < ranks.size()) {
     throw cli::Failure(cli::ExitCode::usage,

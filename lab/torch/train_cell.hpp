@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trains one cell: the lab's whole interface to torch.
+// Trains one cell without torch in the interface.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct TrainOptions {
   double checkpoint_every_s = 60;
   // Called after each step; may be empty.
   std::function<void(const Progress&)> on_progress = {};
-  // Asked after each step; true saves a checkpoint and returns. Ranks that share the cell all stop
+  // Called after each step; true saves a checkpoint and returns. Ranks that share the cell all stop
   // after the next step.
   std::function<bool(std::int64_t step)> stops = {};
   // Joined ranks that share each batch; null if the process is alone.
@@ -38,13 +38,13 @@ void set_threads(int threads);
 // Uses "cpu" or "cuda" from now on; fails if torch lacks the device.
 void use_device(const std::string& name);
 
-// Continues from a checkpoint if there is one. Absent: stopped early, with a checkpoint. Fails if
-// the loss is not finite or, with a checkpoint, if another rank is lost.
+// Continues from a checkpoint if one exists. Absent: stopped early, with a checkpoint. Fails if the
+// loss is not finite. Fails, and saves a checkpoint, if another rank is lost.
 [[nodiscard]] std::optional<Outcome> train_cell(const Cell& cell, const Dataset& data,
                                                 RunDirectory& directory,
                                                 const TrainOptions& options);
 
-// Runs the other ranks while rank 0 trains the cell. Absent: stopped.
+// Takes another rank's part while rank 0 trains the cell. Returns the steps; absent: stopped.
 [[nodiscard]] std::optional<std::int64_t> follow_cell(const Cell& cell, const Dataset& data,
                                                       const TrainOptions& options);
 

@@ -22,8 +22,7 @@ namespace rotary::lab {
 struct Counts {
   std::int64_t step = 0;
   double wall_s = 0, cpu_s = 0;
-  // The step of the log's last line.
-  std::int64_t logged_step = 0;
+  std::int64_t logged_step = 0;  // of the log's last line
   double logged_wall_s = 0;
   double loss_sum = 0;
   std::int64_t log_bytes = 0;
@@ -34,7 +33,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Counts, step, wall_s, cpu_s, logged_step, log
 // Processor seconds of all the process's threads.
 [[nodiscard]] double cpu_seconds();
 
-// Fails with check_failed, which ends a cell but not the run, if the loss is not finite.
+// Fails with check_failed if the loss is not finite. This failure ends a cell but not the run.
 void require_finite(double loss, std::int64_t steps);
 
 class Trainer {
@@ -42,13 +41,13 @@ class Trainer {
   // The data must outlive this.
   Trainer(const Cell& cell, const Dataset& data);
 
-  // Returns the batch's loss before the step. If it is not finite, fails; a watched training
-  // (TrainingConfig::spike_window) returns it and leaves the model unchanged.
+  // Returns the batch's loss before the step. If the loss is not finite, fails. A watched training
+  // (TrainingConfig::spike_window) instead returns it and leaves the model unchanged.
   double step();
-  // Holds steps of watched trainings only; the caller adds validation losses.
+  // Only watched trainings record steps. The caller adds validation losses.
   [[nodiscard]] StepSeries& series() noexcept { return series_; }
 
-  // Steps now take the rows of all ranks. All ranks start with rank 0's state; `ranks` must outlive
+  // From now on ranks share each batch's rows, starting with rank 0's state. `ranks` must outlive
   // this.
   void share_with(Ranks& ranks);
   // With ranks, the next step tells the others, and stop_asked() is true after it.

@@ -41,7 +41,7 @@ at::Tensor attend_with(const LayerTerms& terms, const at::Tensor& q, const at::T
   at::Tensor scores;
   if (terms.clip) {
     scores = clipped_angle_scores(q, k, *terms.clip) * scale;
-    // One mask for all, or one per head and batch row, as in masked_scores.
+    // The mask is one for all heads and batch rows, or one for each, as in masked_scores.
     if (terms.mask.defined()) scores = (flat(scores) + terms.mask).view(scores.sizes());
   } else {
     auto turned_q = heads_first(q, terms.q_rotations);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One transformer for all encodings: pre-norm layers, GELU, no dropout; causal or bidirectional by
-// task. Only Positions makes it depend on positions.
+// The transformer of all encodings: pre-norm layers, GELU, no dropout. The task decides whether it
+// is causal. It depends on positions only through Positions.
 #pragma once
 
 #include <torch/torch.h>
@@ -50,8 +50,8 @@ class TransformerImpl : public torch::nn::Module {
   // [predicted, vocabulary].
   [[nodiscard]] at::Tensor forward(const at::Tensor& inputs, const at::Tensor& predicted);
 
-  // The logits of all inputs [batch, tokens], which begin at position `first`. `terms` act in place
-  // of the model's own positions in the layers.
+  // The logits of all inputs [batch, tokens], which begin at position `first`. `terms` replace the
+  // layers' own position terms.
   [[nodiscard]] at::Tensor continued(const at::Tensor& inputs, std::int64_t first,
                                      const std::vector<LayerTerms>& terms);
 
@@ -70,10 +70,9 @@ class TransformerImpl : public torch::nn::Module {
 };
 TORCH_MODULE(Transformer);
 
-// out [batch, tokens, heads · head_dim] for q, k, v [batch, tokens, heads, head_dim]; without
-// positions k and v may have another number of tokens. Linear attention has the values of
-// linear_attend(). It computes all scores, quadratic like softmax, which costs no more at these
-// lengths.
+// out [batch, tokens, heads · head_dim] for q, k, v [batch, tokens, heads, head_dim]. Without
+// positions k and v may have another number of tokens. Linear attention equals linear_attend(). It
+// computes all scores, at quadratic cost, which is no slower at these lengths.
 [[nodiscard]] at::Tensor attend_linearly(const LayerTerms& terms, Task task, const at::Tensor& q,
                                          const at::Tensor& k, const at::Tensor& v);
 [[nodiscard]] at::Tensor attend_with(const LayerTerms& terms, const at::Tensor& q,

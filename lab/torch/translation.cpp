@@ -25,8 +25,8 @@ namespace rotary::lab {
 
 namespace {
 
-// Finite, since a softmax over only -Inf is NaN, and a padding row may hide everything. A score
-// this much smaller than another gets weight exactly 0.
+// Not -Inf: a padding row may hide every key, and a softmax over only -Inf is NaN. The weight of a
+// score that is this much smaller than another rounds to 0.
 constexpr double hidden = -1e9;
 
 // [batch · heads, 1, tokens] for masked_scores.
@@ -82,7 +82,7 @@ EncoderDecoderImpl::EncoderDecoderImpl(const ModelConfig& model, const Encoding&
                                        std::int64_t pieces, std::uint64_t seed)
     : heads_(model.heads) {
   namespace nn = torch::nn;
-  // Layer configurations: the encoder sees the whole text, the decoder only what is written so far.
+  // The encoder's layers see the full text, the decoder's only the tokens written so far.
   const ModelConfig reads = with_task(model, Task::masked_lm);
   const ModelConfig writes = with_task(model, Task::causal_lm);
   torch::manual_seed(seed);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encoder and decoder of Vaswani et al. 2017, from transformer.hpp's layers, with one embedding for
-// both languages and the logits.
+// Encoder and decoder of Vaswani et al. 2017, from transformer.hpp's layers. Both languages and the
+// logits share one embedding.
 //
-// Positions act only in self-attention, as in RoFormer's translator: a distance between words of
-// two texts has no meaning, and the encoder's vectors already depend on their positions.
+// Positions act only in self-attention, as in RoFormer's translator. A distance between words of
+// two texts has no meaning, and the encoder's outputs already depend on their positions.
 #pragma once
 
 #include <torch/torch.h>
@@ -57,10 +57,10 @@ class EncoderDecoderImpl : public torch::nn::Module {
   // sources [batch, tokens], padding at the end.
   [[nodiscard]] Encoded encode(const at::Tensor& sources);
 
-  // [batch, tokens, d_model] for logits(), from inputs [batch, tokens]; causal.
+  // Takes inputs [batch, tokens], returns [batch, tokens, d_model] for logits(); causal.
   [[nodiscard]] at::Tensor decode(const at::Tensor& inputs, const Encoded& encoded);
 
-  // [..., pieces] of [..., d_model]
+  // Takes [..., d_model], returns [..., pieces].
   [[nodiscard]] at::Tensor logits(const at::Tensor& decoded);
 
  private:
@@ -83,8 +83,8 @@ TORCH_MODULE(EncoderDecoder);
 // The loss for backward(). Label smoothing spreads a tenth of the target over all pieces.
 [[nodiscard]] LossSum smoothed_loss(EncoderDecoder& model, const PairBatch& batch);
 
-// Repeatedly appends the most probable piece, up to the end or `tokens` pieces, for each source
-// row. Results exclude the end.
+// For each source row, appends the most probable piece up to the end or `tokens` pieces. Results
+// exclude the end.
 [[nodiscard]] std::vector<std::vector<std::int64_t>> translate(EncoderDecoder& model,
                                                                const PairBatch& batch,
                                                                std::int64_t tokens);
