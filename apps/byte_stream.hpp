@@ -20,7 +20,7 @@ class ByteStream {
 
   // Returns the number of bytes read, which is smaller only at the end.
   [[nodiscard]] virtual std::size_t read(std::span<std::byte> bytes) = 0;
-  // Empty for a pipe.
+  // Absent for a pipe.
   [[nodiscard]] virtual std::optional<std::uint64_t> bytes_left() const = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exit codes, and Failure: a command throws it to end, and main() prints it and exits with its
-// code. The library and the file readers return errors as values.
+// Exit codes, and Failure, by which a command ends: main() prints it and exits with its code. The
+// library and the file readers return errors as values.
 #pragma once
 
 #include <fmt/format.h>
@@ -38,7 +38,7 @@ struct ExitCodeFacts {
 inline constexpr std::array<ExitCodeFacts, 9> exit_codes = {{
     {ExitCode::ok, "ok", "ok"},
     {ExitCode::check_failed, "check_failed", "a check failed"},
-    {ExitCode::usage, "usage", "usage: the command line asks for something that cannot be"},
+    {ExitCode::usage, "usage", "usage: the command line is wrong or asks for the impossible"},
     {ExitCode::malformed_input, "malformed_input",
      "malformed input: a file is not what its format requires"},
     {ExitCode::io, "io", "I/O: a file cannot be read or written"},

@@ -42,7 +42,7 @@ struct FilesInUse {
   FileNames inputs, outputs;
 };
 
-// A regular file cannot be both input and output.
+// Records the file's role. Refuses a regular file that is both input and output.
 void take_into_use(FileNames FilesInUse::*role, const struct ::stat& file,
                    const std::string& name) {
   static FilesInUse in_use;
@@ -58,7 +58,7 @@ void take_into_use(FileNames FilesInUse::*role, const struct ::stat& file,
 
 // Refuses files that may block or be endless.
 void check_kind(std::string_view path, ::mode_t mode) {
-  // The shell opens pipes, as for `<(...)`.
+  // Pipes are allowed only at the paths of the shell, as for `<(...)`.
   const bool is_of_shell =
       path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");
   if (S_ISREG(mode) || (S_ISFIFO(mode) && is_of_shell)) return;
@@ -76,7 +76,7 @@ int open_input(const std::string& path) {
   if (number >= 0) return number;
   const int error = errno;
   struct ::stat status {};
-  if (::stat(path.c_str(), &status) == 0) check_kind(path, status.st_mode);  // sockets
+  if (::stat(path.c_str(), &status) == 0) check_kind(path, status.st_mode);  // for sockets
   errno = error;
   fail_errno(path, "open");
 }

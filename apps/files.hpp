@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and writes files. Outputs get their names when all outputs of the command are complete, so
-// a failure leaves no files. Failures are I/O failures.
+// Reads and writes files. A command's outputs get their names when all of them are complete, so a
+// failure leaves no files. Failures are I/O failures.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ class InputFile : public ByteStream {
   // Reads at `offset`, independent of read(). A failure counts as the end of the file.
   [[nodiscard]] std::size_t read_at(std::uint64_t offset, std::span<std::byte> bytes) const;
 
-  // Empty unless it is a regular file.
+  // Absent unless it is a regular file.
   [[nodiscard]] std::optional<std::uint64_t> size() const;
   [[nodiscard]] std::optional<std::uint64_t> bytes_left() const override;
 
@@ -50,7 +50,7 @@ enum class Overwrite { refuse, allow };
 
 using Write = std::function<void(std::string_view)>;
 
-// fill() may write the file in pieces, because it may exceed the memory.
+// fill() writes in pieces, because the file may exceed the memory.
 struct StreamedFile {
   std::string path;
   std::function<void(const Write& write)> fill;
@@ -58,8 +58,8 @@ struct StreamedFile {
   std::function<void(const std::string& path)> check = {};
 };
 
-// Fails if an output could not be written or is an open input; a later attempt to read it fails,
-// too. Called before the work, so that a refusal comes at once.
+// Fails if an output could not be written or is an open input. Later, opening an output as input
+// fails, too. Called before the work, so that a refusal comes at once.
 void check_outputs(std::span<const std::string> paths, Overwrite overwrite);
 
 // A replaced file keeps its permissions and, if allowed, its owner. Does not call fsync.

@@ -79,7 +79,7 @@ double rounded_to_digits(double number, int significant_digits) {
 }
 
 std::string printed(const Json& document) {
-  // Obeyed characters occur only in strings, where an escape means the same.
+  // Characters to escape occur only in strings, where JSON allows escapes.
   return escaped(document.dump(-1, ' ', false, Json::error_handler_t::replace), {}, json_escape) +
          '\n';
 }

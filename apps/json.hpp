@@ -50,7 +50,7 @@ template <class Range, class Make>
 
 // A config that resolve() accepts. NaN and Infinity, which Python writes, become strings.
 [[nodiscard]] SortedJson parsed_config(std::string_view text);
-// As parsed_config(), with members in the text's order, for texts of limited size.
+// Like parsed_config(), with members in the text's order. For texts of limited size.
 [[nodiscard]] Json ordered_config(std::string_view text);
 
 // The document on one line, not escaped.

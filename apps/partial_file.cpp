@@ -38,7 +38,7 @@ std::string random_name_beside(const std::string& target) {
   return folder / fmt::format("rotary-{:016x}.partial", number);
 }
 
-// The mode alone would give other permissions than a POSIX access control list.
+// Copies the POSIX access control list, whose permissions the mode alone cannot hold.
 void copy_access_list(const std::string& from, int to) noexcept {
   constexpr const char* name = "system.posix_acl_access";
   std::array<char, 4096> list{};
@@ -142,7 +142,7 @@ void PartialFile::keep_permissions() {
                           ::fchown(file, static_cast<uid_t>(-1), old_->st_gid) == 0;
   if (same_group) copy_access_list(target_, file);
   mode_t mode = old_->st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
-  // If the group cannot be kept, the new group gets the permissions of others.
+  // A new group gets only the permissions of others.
   if (!same_group) mode = (mode & ~mode_t{S_IRWXG}) | ((mode & mode_t{S_IRWXO}) << 3);
   if (::fchmod(file, mode) != 0) fail("keep the permissions of", errno);
 }
@@ -155,7 +155,7 @@ void PartialFile::take_place() {
     return;
   }
   if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) fail("replace", errno);
-  // For file systems without flags of renameat2().
+  // For file systems on which renameat2() supports no flags.
   if (::rename(name_.c_str(), target_.c_str()) != 0) fail("replace", errno);
   change_ = Change::replaced;
   exists_ = false;

@@ -15,7 +15,7 @@
 
 namespace rotary::cli {
 
-// During its lifetime, a signal that ends the process first removes the files made. May be nested.
+// During its lifetime, a signal that ends the process first removes every Made. May be nested.
 class RemovalBySignals {
  public:
   RemovalBySignals() noexcept;
@@ -92,7 +92,7 @@ class PartialFile : public Made {
   // Undoes take_place(). False if the file system cannot.
   bool give_back() noexcept;
 
-  // The temporary name; after an exchange, the name of the old target.
+  // The temporary name. After take_place() exchanged the files, the old target has this name.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const std::string& target() const noexcept { return target_; }
 

@@ -20,8 +20,8 @@
 namespace rotary::cli {
 namespace {
 
-// Writes in pieces, so that a long answer is not in memory twice. Plain text needs no memory, so
-// that a command does not fail here after it wrote its files. Returns 0 or errno.
+// Writes in pieces, so that a long answer is not in memory twice. Allocates nothing for plain text,
+// so that a command does not fail here after it wrote its files. Returns 0 or errno.
 int write_printable(int descriptor, std::string_view text) {
   const bool colours = has_colour(descriptor);
   constexpr std::size_t piece_bytes = std::size_t{1} << 16;

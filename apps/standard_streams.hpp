@@ -28,9 +28,9 @@ class Descriptor {
 // Returns 0 or errno.
 [[nodiscard]] int write_all(int descriptor, std::string_view bytes) noexcept;
 
-// Opens /dev/null for each closed descriptor of 0 to 2, so that no opened file gets that number and
-// then the messages. Reading 0 and writing 1 and 2 still fail. Returns false without /dev/null.
-// Must be called first.
+// Opens /dev/null for each closed descriptor of 0 to 2. Otherwise an opened file could get that
+// number, and messages would go into it. Reading 0 and writing 1 and 2 still fail. Returns false
+// without /dev/null. Must be called first.
 [[nodiscard]] bool reserve_standard_descriptors() noexcept;
 
 // Fails with an I/O failure.

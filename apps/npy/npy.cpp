@@ -54,8 +54,8 @@ std::string shown(std::string_view bytes) {
   return bytes.size() > longest ? text + "..." : text;
 }
 
-// Reads the header's Python literals. Each take_ function skips blanks and reads what it names,
-// else nothing.
+// Reads the header's Python literals. Each take_ function skips blanks, then reads what its name
+// says. If the text has something else, it reads nothing.
 class HeaderText {
  public:
   explicit HeaderText(std::string_view text) : text_(text) {}

@@ -52,7 +52,8 @@ struct NpyArray {
 // "[2, 16, 64]": a shape in messages.
 [[nodiscard]] std::string shape_text(std::span<const std::int64_t> shape);
 
-// Counts dimensions of 0 as 1, so that an empty array has no huge rows. Empty above 2^63.
+// Elements, with dimensions of 0 counted as 1, so that an empty array has no huge rows. Absent
+// above 2^63.
 [[nodiscard]] std::optional<std::uint64_t> elements_of(std::span<const std::int64_t> shape);
 
 // The most elements that a caller accepts.
@@ -69,7 +70,7 @@ struct NpyLimit {
 // malformed_input; unsupported for other valid files and for more elements than the limit.
 [[nodiscard]] Result<NpyArray> read_npy(ByteStream& file, const NpyLimit& limit);
 
-// Writes a file of format version 1 in pieces; the other function returns it whole.
+// Writes a file of format version 1 in pieces. The other overload returns the file's bytes.
 void write_npy(const NpyView& array, const std::function<void(std::string_view)>& write);
 [[nodiscard]] std::string write_npy(NpyType type, std::span<const std::int64_t> shape,
                                     std::span<const std::byte> data);

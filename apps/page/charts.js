@@ -4,8 +4,7 @@
 
 const markDashes = [[5, 4], [2, 3], [9, 3], [9, 3, 2, 3]];
 
-// Lines across the chart at values of one axis. Their names are below the axis, where no points
-// are.
+// Lines across the chart at values of one axis. Their names are below the axis, clear of points.
 const markPlugin = {
   id: "marks",
   afterDatasetsDraw(chart) {
@@ -51,7 +50,7 @@ function datasetsOf(series, look, view) {
   const data = pointsOf(series, view);
   const line = {
     label: look.name,
-    column: look.name,  // of the table
+    column: look.name,  // heading in the table
     data,
     borderColor: look.colour,
     backgroundColor: look.colour,
@@ -114,8 +113,8 @@ function chartOptions(xLabel) {
   };
 }
 
-// A card with heading, caption, canvas, legend, and the numbers as a table, which is filled when it
-// is opened.
+// A card with heading, caption, canvas, legend and a table of the numbers. Opening the table fills
+// it.
 function makePanel(title, caption, classes = "") {
   const canvas = element("canvas", { role: "img" });
   const table = element("details", {}, element("summary", {}, "The numbers as a table"));

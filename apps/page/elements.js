@@ -9,8 +9,8 @@ function element(name, attributes = {}, ...children) {
   return made;
 }
 
-// Escapes characters that a browser would obey, such as those that reverse text or break lines.
-// Same escapes as apps/printable.hpp.
+// Escapes characters that act on the text around them, such as those that reverse text or break
+// lines. The escapes are those of apps/printable.hpp.
 function printable(text) {
   const obeyed = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}]/gu;
   return text.replace(obeyed, (character) => {
@@ -46,7 +46,7 @@ function plain(number) {
   return number.toLocaleString("en", { ...digits, useGrouping: size >= 1e4 });
 }
 
-// For the ticks of an axis. k means 1000: 1024 would only suit axes with powers of two.
+// For the ticks of an axis. k means 1000, not 1024, because ticks are not powers of two.
 function short(number) {
   const size = Math.abs(number);
   if (size !== 0 && (size >= 1e9 || size < 1e-3)) return number.toExponential(0).replace("e+", "e");

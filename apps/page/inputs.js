@@ -8,7 +8,7 @@ function controls(legend, ...children) {
     element("legend", {}, legend), ...children);
 }
 
-// A group with a hidden legend: on sight its labels are enough.
+// A group whose legend is only for screen readers: its labels are enough on sight.
 function labelledControls(legend, ...children) {
   const made = controls(legend, ...children);
   made.firstElementChild.className = "visually-hidden";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chart's legend as ordinary check boxes: lines can be hidden by keyboard, and a screen reader
-// tells which are shown.
+// A chart's legend as ordinary check boxes. Lines can be hidden by keyboard, and a screen reader
+// says which lines are shown.
 "use strict";
 
 // Redraws the legend only if it changed, so that it keeps the focus.

@@ -245,7 +245,7 @@ Result<SafetensorsHeader> parse_safetensors_header(std::string_view json,
   if (!json.starts_with('{')) return malformed("the safetensors header must begin with '{{'");
   HeaderEvents events(header);
   if (!parse_events(json, events)) return events.error();
-  // A tensor without bytes comes before one that begins at the same place.
+  // An empty tensor sorts before a tensor that begins at the same byte.
   std::ranges::stable_sort(header.tensors, {}, [](const SafetensorsTensor& tensor) {
     return std::pair(tensor.begin, tensor.end);
   });

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // safetensors files (safetensors/src/tensor.rs of Hugging Face): the header's size in eight bytes,
-// little-endian; the header, a JSON object with a member per tensor; the data. The reader is
-// strict, for untrusted files: no holes, overlaps, extra bytes or repeated names, and every size is
-// checked before use.
+// little-endian; the header, a JSON object with a member per tensor; the data. The reader is made
+// for untrusted files. It accepts no holes, overlaps, extra bytes or repeated names, and checks
+// every size before use.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ struct SafetensorsHeader {
   std::vector<std::pair<std::string, std::string>> metadata;
 };
 
-// json: the header without its size. data_bytes: the file's size behind the header. Errors:
+// json: the header without its size. data_bytes: the file's bytes after the header. Errors:
 // malformed_input; unsupported for an unknown element type.
 [[nodiscard]] Result<SafetensorsHeader> parse_safetensors_header(std::string_view json,
                                                                  std::uint64_t data_bytes);
