@@ -8,7 +8,7 @@ foreach(name IN LISTS CARDS)
   if(error)
     message(FATAL_ERROR "models/${name}.json must be JSON with a _source: ${error}")
   endif()
-  # The forms of params.json have none.
+  # A params.json has no model_type.
   string(JSON model_type ERROR_VARIABLE error GET "${json}" model_type)
   if(error)
     set(model_type "")
