@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention over two documents packed in one row. 4 query heads share 2 key heads, each document's
-// positions start at 0, and attend() rotates q and k itself. Compares with the definition in
-// double.
+// Attention over two documents packed in one row. 4 query heads share 2 key heads. Each document's
+// positions start at 0. attend() rotates q and k. Compares with the definition in double.
 // Run: attention
 #include <algorithm>
 #include <array>
@@ -84,7 +83,7 @@ int main() {
   const auto rotations = make_rotations(*frequencies, rotary::positions_of(positions));
   if (!rotations) return report(rotations.error().message);
 
-  // Other libraries would say cu_seqlens 0, 5, 8.
+  // In other libraries: cu_seqlens 0, 5, 8.
   const std::array<rotary::AttentionSequence, 2> documents = {{
       {.first_query = 0, .queries = 5, .first_key = 0, .keys = 5},
       {.first_query = 5, .queries = 3, .first_key = 5, .keys = 3},
@@ -109,6 +108,6 @@ int main() {
                 double{out.head(token, 0)[1]}, double{out.head(token, 0)[2]});
   }
   const bool same = farthest < 1e-6;
-  std::printf("%s\n", same ? "as the definition has it" : "not what the definition has");
+  std::printf("%s\n", same ? "equal to the definition" : "not equal to the definition");
   return same ? 0 : 1;
 }

@@ -82,7 +82,7 @@ int main() {
   const bool same = largest_difference(cache, fresh) < 1e-6;
   std::printf("tokens 12 to 19 moved to 4 to 11: %s\n", same ? "as if rotated there" : "wrong");
 
-  // Pages of 4 slots, as batch rows: page 0 stays; pages 3 and 4 hold tokens 12 to 19, uncopied.
+  // Pages of 4 slots are batch rows. Page 0 stays. Tokens 12 to 19 stay in pages 3 and 4.
   std::vector<float> pages = full;
   const std::array<std::int64_t, 8> old_places = {12, 13, 14, 15, 16, 17, 18, 19};
   const std::array<std::int64_t, 8> new_places = {4, 5, 6, 7, 8, 9, 10, 11};

@@ -46,7 +46,7 @@ int main() {
                   {k.data(), rotary::DType::bf16, k_extents, strides_bthd(k_extents)}, *rotations);
     if (!status) return report(status.error().message);
 
-    for (std::size_t row = 0; row < tokens_so_far.size(); ++row) {  // pair 0 turns 1 radian each
+    for (std::size_t row = 0; row < tokens_so_far.size(); ++row) {  // pair 0 rotates 1 radian each
       const std::int32_t position = tokens_so_far.at(row)++;
       const auto feature = std::bit_cast<float>(std::uint32_t{k[row * 128]} << 16);
       const double error = feature - (std::cos(1.0 * position) - std::sin(1.0 * position));

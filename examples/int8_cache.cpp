@@ -88,7 +88,6 @@ int main() {
   }
   const std::size_t bytes = k8.elements.size() + 4 * k8.scales.size();
   std::printf("keys take %zu bytes, in f32 %zu\n", bytes, 4 * k.size());
-  std::printf("farthest from f32: %.4f where the largest number is %.4f\n", double{off},
-              double{most});
+  std::printf("largest error against f32: %.4f; largest number: %.4f\n", double{off}, double{most});
   return off < 0.01F * most ? 0 : 1;
 }

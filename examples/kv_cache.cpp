@@ -52,7 +52,7 @@ rotary::Status store(const rotary::KvCache& cache, const rotary::Frequencies& fr
 
 float widened(std::uint16_t bf16) { return std::bit_cast<float>(std::uint32_t{bf16} << 16); }
 
-// Every pair was (1, 1) before it turned by position * frequency.
+// Whether each pair of the key is (1, 1) rotated by position * frequency.
 bool is_rotated(const std::uint16_t* key, std::int64_t position) {
   double farthest = 0;
   for (std::int64_t i = 0; i < head_dim / 2; ++i) {

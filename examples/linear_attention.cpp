@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear attention with rotary embedding in the numerator: a prompt, then token by token from a
-// state of constant size. The result equals that of all tokens at once.
+// Linear attention with rotary embedding in the numerator. It runs a prompt, then token by token
+// from a state of constant size. All tokens at once must give the same result.
 // Run: linear_attention
 #include <algorithm>
 #include <cmath>
@@ -53,7 +53,7 @@ int main() {
   for (std::int64_t t = prompt; status && t < tokens; ++t) status = attend(steps, t, 1, state);
   float off = status ? 0.0F : 1.0F;
   for (std::size_t i = 0; i < q.size(); ++i) off = std::max(off, std::abs(whole[i] - steps[i]));
-  std::printf("prompt and steps: %s the whole\n", off < 1e-5F ? "as" : "not");
+  std::printf("prompt and steps: %s all at once\n", off < 1e-5F ? "equal to" : "not equal to");
   // Values are 1, so an output is its row's sum of weights, which rotation makes less than 1.
   std::printf("sum of weights: token 0 %.4f, last %.4f\n", whole.front(), whole.back());
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Reuses a text's cached keys at another place in a prompt, by a shift instead of a prefill, on
+"""Reuses a text's cached keys at another place of a prompt, by a shift instead of a prefill, with
 torch tensors. Run: move_cached_chunk.py SmolLM2.gguf. Packages: as for real_model.py."""
 
 import pathlib
@@ -34,7 +34,7 @@ def compare(model, prefix, chunk, question):
     begin, frequencies = len(prefix), model.frequencies[None]
     before, stored = cached(model, prefix), cached(model, chunk)
     moved = stored.clone()
-    # Layers serve as the batch, since they share one embedding. Values do not depend on positions.
+    # Layers are the batch, because they share one embedding. Values do not depend on positions.
     rotary.shift(moved[:, 0, 0], layout="bthd", before=frequencies, positions=range(len(chunk)),
                  new_positions=range(begin, begin + len(chunk)))
     again = cached(model, chunk, begin)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decodes two sequences of different lengths against one paged KV cache, as a server does: grouped
 // query heads, a block table per sequence, a slot per token, keys rotated when stored. Attention
-// over each whole sequence must give the same rows.
+// over each full sequence must give the same rows.
 // Run: paged_decode
 #include <algorithm>
 #include <array>
@@ -105,7 +105,7 @@ Numbers decode(const rotary::KvCache& cache, const Tokens& tokens,
   return out;
 }
 
-// The last row of attention over the whole sequence up to `last`, without a cache.
+// The last row of attention over the sequence up to `last`, without a cache.
 Numbers prefill(const Token& last, const rotary::Frequencies& frequencies) {
   Tokens tokens;
   for (std::int64_t i = 0; i <= last.position; ++i) tokens.push_back({last.sequence, i});

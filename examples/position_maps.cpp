@@ -23,7 +23,7 @@ int main() {
       {"dual chunk", rotary::DualChunk{.chunk = 3072, .local = 256}},
       {"clipped angle", rotary::ClippedAngle{}}};
 
-  // The pair that turns by 0.001 radians per position; the clipped angle depends on it.
+  // A pair that rotates by 0.001 radians per position. Only the clipped angle depends on it.
   constexpr double inv_freq = 0.001;
   std::printf("the token at 32767 sees a key   10 back  1000 back  10000 back\n");
   for (const auto& [name, map] : maps) {

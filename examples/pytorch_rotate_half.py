@@ -7,8 +7,8 @@ The mistake is one line: it gives cos and sin the shape [1, S, 1, D], which suit
 positions meet heads. Three things can happen, and only the first is an error: see show_mistake().
 
 Run: pytorch_rotate_half.py [tests/golden/llama_half_split.json], queries rotated by Transformers'
-Llama. Without PyTorch the same lines run in NumPy, which broadcasts alike. That shows the
-arithmetic and shapes, not that PyTorch accepts every line.
+Llama. Without PyTorch the same lines run in NumPy, which broadcasts in the same way. That
+checks arithmetic and shapes, not that PyTorch accepts every line.
 """
 
 import json
@@ -33,7 +33,7 @@ def make_rows(positions, head_dim):
     two_i = xp.arange(0, head_dim, 2, dtype=xp.float64)  # pairs i = 0, 1, …
     inv_freq = BASE ** (-two_i / head_dim)
     angles = xp.asarray(positions, dtype=xp.float64)[:, None] * inv_freq  # [S, D/2]
-    angles = concatenate((angles, angles), -1)  # features j and j + D/2 turn together
+    angles = concatenate((angles, angles), -1)  # features j and j + D/2 are a pair
     return xp.cos(angles), xp.sin(angles)
 
 
@@ -47,7 +47,7 @@ def rotate_half(x):
 def apply_rotary(x, cos, sin, layout):
     """x [B, H, S, D] with layout "bhsd", or [B, S, H, D] with "bshd"; cos and sin [S, D]."""
     shape = (x.shape[layout.index("s")], x.shape[layout.index("d")])
-    if tuple(cos.shape) != shape:  # broadcasting would accept some wrong ones
+    if tuple(cos.shape) != shape:  # broadcasting would accept some wrong shapes
         raise ValueError(f"cos must be [S, D] = {shape}, got {tuple(cos.shape)}")
     if layout == "bshd":
         cos, sin = cos[:, None, :], sin[:, None, :]  # [S, 1, D]: one row for all heads of a token
@@ -68,14 +68,14 @@ def show_mistake():
     except (RuntimeError, ValueError):  # PyTorch raises the former, NumPy the latter
         print("H = 8, S = 128: an error, 8 and 128 do not broadcast")
 
-    # As many heads as tokens: head h turns by position h for every token. No error, right norm.
+    # As many heads as tokens: every token of head h is rotated by position h. No error, right norm.
     x, rows = numbers(2, 4, 4, 64), make_rows(range(4), 64)
     by_head = apply_rotary(x, *rows, "bshd")  # what the same memory would mean as [B, S, H, D]
-    require(largest(apply_rotary_wrong(x, *rows) - by_head) < 1e-6, "head h turns by position h")
-    require(largest(by_head - apply_rotary(x, *rows, "bhsd")) > 0.1, "which is wrong")
+    require(largest(apply_rotary_wrong(x, *rows) - by_head) < 1e-6, "head h is at position h")
+    require(largest(by_head - apply_rotary(x, *rows, "bhsd")) > 0.1, "that must be wrong")
     print("H = 4, S = 4: no error, and head h is rotated by position h")
 
-    # One head (multi-query attention): it is repeated and rotated once by each position.
+    # One head (multi-query attention): the result has a copy of it rotated by each position.
     shape = tuple(apply_rotary_wrong(numbers(2, 1, 4, 64), *rows).shape)
     require(shape == (2, 4, 4, 64), f"one head must be repeated, got {shape}")
     print("H = 1, S = 4: no error, and (2, 1, 4, 64) became", shape)
@@ -120,7 +120,7 @@ def compare_with_golden(path):
     rotated = apply_rotary(q, *make_rows(golden["positions"], q.shape[-1]), "bhsd")
     for token, position in enumerate(golden["positions"]):
         difference = largest(rotated[:, :, token] - q_out[:, :, token])
-        # Transformers rounds the angle to float32: by at most position * 2^-24, plus a little.
+        # Transformers rounds angles to float32, which is off by about position * 2^-24.
         require(difference < 1e-4 if position <= 1000 else difference < 0.02, f"at {position}")
         print(f"Transformers at position {position}: within {difference:.4f}")
 

@@ -15,7 +15,7 @@ import gguf
 import numpy as np
 import rotary
 
-# Any other tensor, such as a bias or an expert, means a model that this example cannot compute.
+# Another tensor, such as a bias or an expert, means a model that this example cannot compute.
 TENSORS = re.compile(r"(token_embd|output_norm|output|rope_freqs|blk\.\d+\.("
                      r"attn_(norm|q|k|v|q_norm|k_norm|output)|post_attention_norm|"
                      r"ffn_(norm|gate|up|down)|post_ffw_norm))\.weight")
@@ -31,7 +31,7 @@ class Unsupported(Exception):
 
 
 class RealModel:
-    """frequencies: one per kind of layer; replacing them scales the model's positions."""
+    """frequencies: by kind of layer. A caller may replace them by scaled ones."""
 
     def __init__(self, path):
         reader = gguf.GGUFReader(path)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why positions are not encoded as a plain number or as binary digits: three requirements, and
-// which encodings meet them. (1) Numbers stay in a fixed range. (2) One step changes the vector by
+// Shows why positions are not encoded as a plain number or as binary digits, by three requirements.
+// (1) Numbers stay in a fixed range. (2) One step changes the vector by
 // the same small amount everywhere. (3) A step of Δ is one linear map at every position, so that a
 // layer can learn "Δ tokens back".
 #include <cmath>
@@ -83,13 +83,13 @@ int main() {
   show("plain number", plain_number);
   show("binary digits", binary_digits);
   show("sinusoidal", sinusoidal);
-  // The digits of 0 and 8 are closer than those of the neighbours 7 and 8.
+  // The digits of 0 and 8 are closer to each other than those of the neighbours 7 and 8.
   std::printf("digits of 7 and 8 differ by %.3f, of 0 and 8 by %.3f\n",
               distance(binary_digits(7), binary_digits(8)),
               distance(binary_digits(0), binary_digits(8)));
   std::printf("sinusoids of 7 and 8 by %.3f, of 0 and 8 by %.3f\n",
               distance(sinusoidal(7), sinusoidal(8)), distance(sinusoidal(0), sinusoidal(8)));
-  std::printf("one matrix takes every position 100 on: %s\n",
+  std::printf("one matrix moves every position by 100: %s\n",
               error_of_the_map(100) < 1e-12 ? "sinusoidal" : "none");
   return 0;
 }

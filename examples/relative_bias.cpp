@@ -24,7 +24,7 @@ int main() {
   constexpr std::size_t heads = 8;
   const rotary::RelativeBias alibi = rotary::Alibi{.heads = 8};
 
-  // A prefill of 16 tokens, then token 15's step with 16 cached keys, which is one row of it.
+  // A prefill of 16 tokens, then token 15's decode step with 16 keys: the prefill's last row.
   std::vector<float> prefill(heads * 16 * 16);
   std::vector<float> step(heads * 16);
   for (const auto& status : {fill_bias(view(prefill, {.heads = 8, .queries = 16, .keys = 16}),
@@ -40,7 +40,7 @@ int main() {
     }
   }
 
-  // A bias that depends only on the distance has just 2 N - 1 values, which fast attention takes.
+  // A bias of the distance alone has 2 N - 1 values for N tokens. Fast attention kernels take them.
   std::vector<float> distances(heads * 31);
   const auto row = fill_distances(view(distances, {.heads = 8, .queries = 1, .keys = 31}), alibi,
                                   /*first_distance=*/-15);
@@ -48,7 +48,7 @@ int main() {
   std::printf("alibi, head 0: distance -15 %.4f, -1 %.4f, 0 %.4f\n", distances[0], distances[14],
               distances[15]);
 
-  // T5's table is a view of the model's weights. Its gradient sums over all pairs of a bucket.
+  // T5's table is a view of the model's weights. Its gradient sums over all scores of a bucket.
   std::vector<float> table(heads * 32, 0.5F);
   const rotary::RelativeBias t5 = rotary::T5Bias{
       .buckets = {.buckets = 32, .max_distance = 128, .direction = rotary::T5Direction::causal},

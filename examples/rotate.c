@@ -53,7 +53,7 @@ int main(void) {
   rotary_rotations_free(rotations);
   rotary_frequencies_free(frequencies);
   rotary_model_free(model);
-  /* Features 0 and 64 turn together (pairing half): their length stays. */
+  /* Features 0 and 64 are a pair (pairing half), whose length stays. */
   const float squares = k[0] * k[0] + k[64] * k[64];
   return squares > 1.9999f && squares < 2.0001f ? 0 : 1;
 }

@@ -39,7 +39,7 @@ def main(config="llama-3.1-8b"):
     error = np.abs(qkv[:, :, turned] - expected[:, :, turned]).max()
     same = np.array_equal(qkv[:, :, heads + kv_heads:], before[:, :, heads + kv_heads:])
     print("q and k agree with complex numbers:", bool(error < 2e-6))
-    print("v is as it was:", same)
+    print("v is unchanged:", same)
 
 
 if __name__ == "__main__":

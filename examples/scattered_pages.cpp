@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A context shift in a paged cache: keeps the first 4 tokens, drops 100, and moves the others to
-// the slots of their new positions, rotating them on the way. Pages of 16 slots lie anywhere in the
-// pool. Since 100 is no multiple of 16, tokens also change slots within pages.
+// A context shift in a paged cache: keeps the first 4 tokens, drops 100, and moves the others,
+// rotated, to the slots of their new positions. Pages of 16 slots may be anywhere in the pool.
+// Since 100 is no multiple of 16, tokens also change slots within pages.
 // Run: scattered_pages
 #include <algorithm>
 #include <cmath>
@@ -51,7 +51,7 @@ rotary::Result<std::vector<rotary::Rotations>> shifts(const rotary::Frequencies&
   return of_tokens;
 }
 
-// Moves keys in order, so that none is overwritten unmoved. Values would only be copied.
+// Moves keys in order, so that none is overwritten before its move. Values would only be copied.
 rotary::Status drop_tokens(PagedKeys& keys, const std::vector<rotary::Rotations>& of_tokens) {
   for (std::int64_t to = kept; to + dropped < context;) {
     const std::int64_t from = to + dropped;
@@ -65,7 +65,7 @@ rotary::Status drop_tokens(PagedKeys& keys, const std::vector<rotary::Rotations>
   return {};
 }
 
-// Keys that depend on `first + t` before rotation, rotated at position t.
+// Stores keys that depend on `first + t`, rotated at position t.
 rotary::Status fill(PagedKeys& keys, const rotary::Frequencies& frequencies, std::int64_t first,
                     std::int64_t begin, std::int64_t end) {
   for (std::int64_t t = begin; t < end; ++t) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotates packed documents, each with positions from 0, on a pool of threads; the bits equal those
-// of one thread.
+// Rotates packed documents, each with positions from 0, on a pool of threads. One thread must give
+// the same bits.
 // Run: threads
 #include "rotary/threads.hpp"
 
