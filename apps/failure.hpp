@@ -47,7 +47,7 @@ inline constexpr std::array<ExitCodeFacts, 9> exit_codes = {{
     {ExitCode::unexplained, "unexplained",
      "unexplained: nothing that identify knows explains the numbers"},
     {ExitCode::unknown, "unknown",
-     "unknown: no difference is known, and nobody looked at one of the two engines"},
+     "unknown: no difference is known, but one of the two engines was never checked"},
     {ExitCode::internal, "internal", "a bug in rotary, or out of memory"},
 }};
 

@@ -216,7 +216,7 @@ Call read_command_line(Arguments arguments) {
     if (!app->parsed()) continue;
     // CLI11 would accept `rotary bench --tokens 1 attention` and lose the option.
     for (const CLI::Option* option : app->get_parent()->get_options())
-      require(option->count() == 0, "options of {} must stand after its name, got {} before it",
+      require(option->count() == 0, "options of {} must come after its name, got {} before it",
               app->get_name(), option->get_name());
     parser->read();
     return {.run = run, .form = app->count("--json") > 0 ? OutputForm::json : OutputForm::text};

@@ -93,9 +93,9 @@ void declare_model_options(OptionParser& parser, ModelOptions& options) {
   parser.add("--set KEY=VALUE", resolving.overrides, setting(), std::string(config_settings_help));
   parser.add("--key KEY=NAME", resolving.overrides,
              Value<ConfigOverride>{.name = "", .read = parse_renaming},
-             "the name that the config has for a key, such as hidden_size=d_model");
+             "the config's name for a key, such as hidden_size=d_model");
   parser.add_stored("--overrides JSON",
-                    "members that are merged over a config.json, as by vLLM's --hf-overrides and "
+                    "members to merge into a config.json, as by vLLM's --hf-overrides and "
                     "SGLang's --json-model-override-args: '{\"rope_scaling\": {\"rope_type\": "
                     "\"yarn\", \"factor\": 4}}'",
                     OptionParser::Repeats::no, [&resolving](const auto& name, const auto& text) {

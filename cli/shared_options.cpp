@@ -40,18 +40,18 @@ DeclaredOption declare_output(OptionParser& parser, OutputOption& output, std::s
 }
 
 void declare_force(OptionParser& parser, Overwrite& overwrite) {
-  parser.add_flag("--force", "replace an output that exists",
+  parser.add_flag("--force", "replace an existing output",
                   [&overwrite] { overwrite = Overwrite::allow; });
 }
 
 void declare_layer_type(OptionParser& parser, std::optional<std::string>& layer_type) {
   parser.add("--layer-type T", layer_type,
-             "the config's name for the layers you mean, when a model has several");
+             "the config's name for the kind of layer, if a model has several");
 }
 
 void declare_sinusoidal_options(OptionParser& parser, SinusoidalOptions& options) {
   parser.add("--layout", options.layout, one_of(all_sinusoidal_layouts),
-             "of sinusoidal: where the sine and the cosine of a pair stand");
+             "of sinusoidal: the order of sines and cosines");
   parser.add("--spacing", options.spacing, one_of(all_sinusoidal_spacings),
              "of sinusoidal: even, frequencies base^(-2k/d), or ends, base^(-k/(d/2 - 1))");
   parser.add("--base B", options.base, number(), "of the sinusoidal frequencies (10000)");
@@ -62,12 +62,12 @@ void declare_sinusoidal_options(OptionParser& parser, SinusoidalOptions& options
 
 void declare_bias_options(OptionParser& parser, BiasOptions& options) {
   parser.add("--heads H", options.heads, integer({1, most_heads}),
-             "how many; --parameters say it, too, but those of fire");
+             "number of heads (from --parameters, except for fire)");
   parser.add("--parameters FILE", options.parameters,
-             "what is learned, NPY of f32 or f64. t5: [buckets, heads]; alibi: [heads] "
+             "learned numbers, NPY of f32 or f64. t5: [buckets, heads]; alibi: [heads] "
              "slopes; fire: c, threshold, hidden_weight [W], hidden_bias [W], output_weight "
-             "[heads, W], output_bias [heads], in one row; others: the lists that --set has, "
-             "in its order, each of all heads");
+             "[heads, W], output_bias [heads], in one row; others: the lists of --set, "
+             "in that order, each for all heads");
 }
 
 std::string bias_settings_help() {

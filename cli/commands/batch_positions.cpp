@@ -154,17 +154,17 @@ void declare_batch(OptionParser& parser, BatchOptions& options) {
                       });
   };
   add_list("--lengths N,N", options.lengths,
-           "instead of a prompt: text sequences one behind the other, as packed or decoded");
+           "instead of a prompt: text sequences one after the other, as packed or decoded");
   parser.add("--mask FILE", options.mask,
-             "instead: an attention mask [batch, tokens], .npy, .npz or .safetensors; not 0 where "
-             "a token is real");
+             "instead of a prompt: an attention mask [batch, tokens], .npy, .npz or .safetensors; "
+             "0 marks padding");
   add_list("--past N,N", options.past,
            "how many tokens are cached: one number, or one for each of --lengths (0)");
   parser.add("--chunk N", options.chunk, integer({1, most_axis_tokens}),
-             "the calls of a prefill of --lengths that takes N tokens of each at once");
+             "calls of a chunked prefill of --lengths, N tokens of each sequence at once");
   parser.add("--ids FILE", options.ids,
-             "ids of a program, [tokens], [batch, tokens] or [axes, batch, tokens], which are "
-             "judged by --lengths, --mask or --past; exit code 1 where one is wrong");
+             "ids of a program, [tokens], [batch, tokens] or [axes, batch, tokens], to judge by "
+             "--lengths, --mask or --past; exit code 1 if one is wrong");
   parser.exclusive("--lengths", "--mask");
   parser.only({"--past"}, "--lengths, --mask or --ids", {"--lengths", "--mask", "--ids"});
   parser.only({"--chunk"}, "--lengths", {"--lengths"});

@@ -152,7 +152,7 @@ std::string bench_text(const Json& report) {
   std::string text = setting_text(report) +
                      "Each line was verified against the reference, then timed beside its "
                      "roofline: an in-place\n"
-                     "scale, or a copy where the result lies elsewhere, of the same bytes by the "
+                     "scale, or a copy if the result is elsewhere, of the same bytes by the "
                      "same threads.\n"
                      "Minima; noise: how much slower the median round was.\n";
   for (const bench::Operation& operation : bench::operations()) {
@@ -204,7 +204,7 @@ Value<const bench::Operation*> operation() {
 void declare(OptionParser& parser, Arguments& arguments) {
   bench::Wish& wish = arguments.wish;
   parser.add("--operations LIST", wish.operations, list_of(operation()),
-             fmt::format("of {}; between commas, as in every list below",
+             fmt::format("of {}; commas separate, as in every list below",
                          names_text(bench::operations(), &bench::Operation::name)));
   parser.add("--tokens LIST", wish.tokens, list_of(integer({1, most_tokens})),
              "tokens of a call: 1 is a decode step");
@@ -253,12 +253,12 @@ Json BenchOptions::begin_report() const {
 
 void declare_bench_options(OptionParser& parser, BenchOptions& options) {
   parser.add("--seconds S", options.seconds, number(),
-             "time for each line (0.25), of seven rounds at least");
+             "time for each line (0.25), at least seven rounds");
   parser.add("--memory MIB", options.memory_mib, integer({1, most_memory_mib}),
              "most memory for a line's tensors, in MiB; lines that need more are skipped (half "
              "of what is free)");
   parser.add("--instruction-set NAME", options.instruction_set,
-             "of the kernels, as ROTARY_INSTRUCTION_SET; the roofline takes the best");
+             "of the kernels, like ROTARY_INSTRUCTION_SET; the roofline uses the best");
   declare_output(parser, options.output, "write the JSON to this file, too");
 }
 

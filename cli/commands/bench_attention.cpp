@@ -214,7 +214,7 @@ std::string report_text(const Json& report, const bench::AttentionHeads& shape) 
                       report.at("key_fetching").get<std::string>());
   text += fmt::format(
       "Causal attention, {} query and {} key heads x {}, {}, [heads, tokens, features].\n"
-      "Sampled rows of each line were held against the reference; then all lines of a size were\n"
+      "Sampled rows of each line were compared with the reference. Then all lines of a size were\n"
       "timed in turn, there and back. Minima; noise: how much slower the median round was.\n"
       "ratio: to no encoding. memory: what a call works in; scores: what the scores of all pairs\n"
       "would take in float32.\n",
@@ -282,18 +282,18 @@ void declare(OptionParser& parser, Arguments& arguments) {
              "numbers of keys for one query (32768); with one of these two options the other "
              "is left out");
   parser.add("--encodings LIST", arguments.encodings, encoding_list(),
-             fmt::format("of {}; int8: none, over a cache in 8 bits; all of them but "
-                         "kerple_power and int8, unless told",
+             fmt::format("of {}; int8: no encoding, over an 8-bit cache (all but "
+                         "kerple_power and int8)",
                          names_text(bench::bench_encodings(), &BenchEncoding::name)));
   parser.add("--heads N", arguments.heads, integer({1, most_heads}), "of queries (8)");
   parser.add("--kv-heads N", arguments.kv_heads, integer({1, most_heads}),
-             "of keys and values (as many)");
+             "of keys and values (as of queries)");
   parser.add("--head-dim N", arguments.head_dim, integer({1, most_head_dim}),
              "features of a head (64)");
   parser.add("--dtype", arguments.dtype, one_of(kernel_dtypes), "of q, k and v (f32)");
   parser.add("--threads LIST", arguments.threads, list_of(integer({1, most_threads})),
-             "numbers of threads, of rotary::threads, between commas; several are also timed "
-             "beside one (1)");
+             "numbers of threads, of rotary::threads, between commas; several are also compared "
+             "with one (1)");
   declare_bench_options(parser, arguments.common);
   parser.replace_help("--memory",
                       "most memory for the tensors and what verifies them, in MiB (half of what "
@@ -305,7 +305,7 @@ void declare(OptionParser& parser, Arguments& arguments) {
 
 constinit const Command bench_attention_command{
     .name = "attention",
-    .summary = "Time attention with each position encoding inside beside none",
+    .summary = "Time attention with each position encoding, compared with none",
     .examples =
         "  rotary bench attention\n"
         "  rotary bench attention --tokens 2048 --encodings rope,alibi\n"

@@ -21,8 +21,8 @@ struct Arguments {
 void check_arguments(const Arguments& a) {
   const std::string& name = a.bias.name;
   require(name != "shaw",
-          "shaw adds a vector to what meets in a score, no number: `rotary table shaw` shows which "
-          "row of its table a distance takes");
+          "shaw adds vectors to keys and values, not numbers to scores: `rotary table shaw` shows "
+          "which row of its table a distance takes");
   require(name != "cope",
           "the positions of cope depend on the scores: add_cope() of rotary/cope.hpp");
   const auto names = bias_names();
@@ -183,13 +183,12 @@ void declare(OptionParser& parser, Arguments& arguments) {
       .required();
   declare_bias_options(parser, arguments.bias);
   parser.add("--rows P", arguments.rows, positions(),
-             "where the queries stand: START:STOP (STOP excluded), one position, or several of "
+             "positions of the queries: START:STOP (STOP excluded), one position, or several of "
              "these between commas");
-  parser.add("--cols P", arguments.cols, positions(), "where the keys stand, likewise");
+  parser.add("--cols P", arguments.cols, positions(), "positions of the keys, likewise");
   parser.add("--set KEY=VALUE", arguments.bias.settings, setting(),
              fmt::format("{}. May be repeated", bias_settings_help()));
-  parser.add("--list", arguments.list,
-             "in place of a block: the slopes of alibi, the buckets of t5");
+  parser.add("--list", arguments.list, "print the slopes of alibi or the buckets of t5 instead");
   parser.add("--dtype f32|f64|f16|bf16", arguments.dtype, one_of(all_dtypes), "of --out (f32)");
   declare_output(parser, arguments.output, ".npy: [heads, rows, columns]");
   parser.only({"--dtype"}, "--out: text and JSON have the double", {"--out"});

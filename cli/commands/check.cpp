@@ -144,7 +144,7 @@ void declare(OptionParser& parser, CheckOptions& options) {
   parser
       .add("FILE", options.files,
            "configs or GGUF files; folders with a config, whose weights, other configs and "
-           "tokenizer are looked at, too; '-' for standard input; names of model cards")
+           "tokenizer are checked, too; '-' for standard input; names of model cards")
       .required();
   parser.add("--strict", options.strict, "warnings fail, too");
   parser.add("--skip-unsupported", options.skip_unsupported,

@@ -40,8 +40,7 @@ std::string run_claims(const std::vector<std::string>& chosen, OutputForm form) 
 }
 
 void declare(OptionParser& parser, std::vector<std::string>& chosen) {
-  parser.add("CLAIM", chosen,
-             "numbers or names, to see their evidence; all, and their verdicts, without one");
+  parser.add("CLAIM", chosen, "numbers or names whose evidence to print (the verdicts of all)");
 }
 
 }  // namespace
@@ -49,7 +48,7 @@ void declare(OptionParser& parser, std::vector<std::string>& chosen) {
 
 constinit const Command claims_command{
     .name = "claims",
-    .summary = "Judge what is said of position encodings by computing it",
+    .summary = "Judge common claims about position encodings by computing them",
     .examples =
         "  rotary claims\n"
         "  rotary claims 9 13\n"

@@ -72,12 +72,12 @@ void declare(OptionParser& parser, DiffOptions& options) {
                "{}; or numbers of a program: .npy or .npz with inv_freq, or with cos and sin",
                config_help))
       .required();
-  parser.add("OTHER", options.other, "what it is compared with, of the same kinds");
+  parser.add("OTHER", options.other, "what to compare it with, of the same kinds");
   parser.add("--between A,B", options.between,
              fmt::format("instead of OTHER: two engines that read ONE, {}", engines_help));
   parser.add("--allow-unknown", options.allow_unknown,
-             "with --between: exit code 0, too, where no difference is known and nobody looked at "
-             "an engine's reading of such a config");
+             "with --between: exit code 0 also if no difference is known but one engine was never "
+             "checked on such a config");
   parser.only({"--allow-unknown"}, "--between", {"--between"});
   parser.only({"--numerics"}, "two models", [&options] { return !options.between; });
   declare_layer_type(parser, options.layer_type);
@@ -97,7 +97,7 @@ void declare(OptionParser& parser, DiffOptions& options) {
 
 constinit const Command diff_command{
     .name = "diff",
-    .summary = "Show where the positions of two models, or engines, part",
+    .summary = "Show where the positions of two models, or engines, differ",
     .examples =
         "  rotary diff llama-3-8b.params llama-3.1-8b\n"
         "  rotary diff config.json fine-tuned/config.json --context 131072\n"

@@ -162,19 +162,19 @@ void declare(OptionParser& parser, Arguments& arguments) {
   parser.add("--x FILE", arguments.x,
              "embeddings: an NPY file [tokens, features] or [batch, tokens, features], '-' "
              "for standard input");
-  declare_output(parser, arguments.output, "where the result goes: .npy");
+  declare_output(parser, arguments.output, "the result: .npy");
   parser.add("--dim D", arguments.dim, integer(), "features of the rows, without --x");
   parser.add("--positions P", arguments.positions,
              "without --x: START:STOP (STOP excluded), one position, or several of these "
              "between commas; with --x an NPY file, [tokens] or [batch, tokens], of int32, "
              "int64 or (sinusoidal) float64");
   parser.add("--first-position N", arguments.first_position, integer(),
-             "where the first token of --x stands, the others follow (0)");
+             "position of the first token of --x; the others follow (0)");
   parser.add("--scale S", arguments.scale, Value<Scale>{.name = "", .read = read_scale},
-             "what --x is multiplied by first: a number, or sqrt-dim (1)");
+             "factor of --x before the sum: a number, or sqrt-dim (1)");
   parser.add("--dtype", arguments.dtype, one_of(all_dtypes),
-             "of the rows (f32); of --x, as the file says by "
-             "itself, but bf16 (held as uint16) must be said");
+             "of the rows (f32), or of --x (as in the file; "
+             "bf16, held as uint16, must be given)");
   parser.only({"--layout", "--spacing", "--base", "--padding-idx", "--scale"}, "--like",
               {"--like"});
   parser.only({"--scale", "--first-position"}, "the embeddings, --x", {"--x"});

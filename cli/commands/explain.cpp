@@ -184,17 +184,17 @@ void declare(OptionParser& parser, Arguments& arguments) {
           "{}: what each of its keys does; or a topic: rotation (five steps by hand), "
           "forms (matrix, complex, element-wise, rotate_half), derivation, relative (same "
           "distance, same score), mistakes (and which checks find them), example (the one "
-          "that is printed everywhere, and right). A file or a card wins. Without it: rotation",
+          "that is printed everywhere, corrected). A file or a card wins. Without it: rotation",
           config_help));
-  parser.add("CONFIG", arguments.config, "after a topic: a config whose rotation it is about");
+  parser.add("CONFIG", arguments.config, "after a topic: the config whose rotation to explain");
   parser.add("--values X,Y,...", arguments.values, list_of(feature),
              "the features of one head, a query: an even count; with CONFIG its head_dim. A "
              "topic takes 0.5,-1,1.5,2 without it (interleaved)");
-  parser.add("--position N", arguments.position, integer(), "where it stands: any integer (3)");
+  parser.add("--position N", arguments.position, integer(), "its position: any integer (3)");
   parser.add("--key-values X,Y,...", arguments.key, list_of(feature),
              "the features of a key (the query's, reversed)");
   parser.add("--key-position N", arguments.key_position, integer(),
-             "where the key stands (2 before the query)");
+             "position of the key (2 before the query)");
   parser.add("--base B", arguments.base, number(), "rope_theta, without CONFIG (10000)");
   declare_layer_type(parser, arguments.layer_type);
   declare_model_options(parser, arguments.model);

@@ -63,7 +63,7 @@ void declare_help(OptionParser& parser, Asked& asked) {
       one_named<HelpForm>(
           {{"text", HelpForm::text}, {"markdown", HelpForm::markdown}, {"man", HelpForm::man}}),
       "as --help shows it (text), the page of all commands (docs/tool.md), a manual page");
-  parser.add("--man-pages FOLDER", asked.pages, "write the manual page of every command there");
+  parser.add("--man-pages FOLDER", asked.pages, "write every command's manual page there");
   parser.alone("--man-pages");
   parser.only({"COMMAND"}, "--form text or man: markdown has all commands",
               [&asked] { return asked.form != HelpForm::markdown; });

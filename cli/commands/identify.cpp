@@ -230,17 +230,17 @@ Answer run(const Arguments& a, OutputForm form) {
 void declare_inputs(OptionParser& parser, Arguments& a) {
   parser.add("TRACE", a.trace,
              "what the adapter of rotary trace wrote: an .npz or .safetensors file with q before "
-             "and after");
+             "and after rotation");
   parser.add("--before FILE", a.before,
-             "instead: queries or keys before, .npy, .npz or .safetensors; FILE:NAME where it has "
-             "several arrays");
-  parser.add("--after FILE", a.after, "and after");
+             "instead: queries or keys before rotation, .npy, .npz or .safetensors; FILE:NAME if "
+             "it has several arrays");
+  parser.add("--after FILE", a.after, "the same after rotation");
   parser.add("--other FILE", a.other,
-             "the same as --after, of another program: do the two differ by rounding alone?");
-  parser.add("--ours FILE", a.ours, "instead: keys of a cache that was rotated as the config says");
-  parser.add("--theirs FILE", a.theirs, "and those of the same tokens in another cache");
+             "another program's --after: do the two differ only by rounding?");
+  parser.add("--ours FILE", a.ours, "instead: keys of a cache, rotated as the config says");
+  parser.add("--theirs FILE", a.theirs, "keys of the same tokens in another cache");
   parser.add("--cos FILE", a.cos, "instead: cos, [tokens, pairs], each pair once or twice");
-  parser.add("--sin FILE", a.sin, "and sin");
+  parser.add("--sin FILE", a.sin, "sin, likewise");
   parser.add("--inv-freq FILE", a.inv_freq, "instead: frequencies, [pairs]");
   parser.together("--before", "--after");
   parser.together("--ours", "--theirs");
@@ -252,22 +252,22 @@ void declare(OptionParser& parser, Arguments& a) {
   parser.add("--config CONFIG", a.model.config,
              fmt::format("{}; without it the numbers are described", config_help));
   parser.add("--first-position N", a.first_position, integer(),
-             "the position of the first token, the others behind it; without it and --positions "
-             "it is found");
+             "position of the first token; the others follow (found from the numbers, without "
+             "--positions)");
   parser.add("--positions FILE", a.positions,
              "int32 or int64: [tokens], [batch, tokens] or [axes, batch, tokens]");
   parser.exclusive("--first-position", "--positions");
   parser.add("--layout", a.layout, one_by(std::identity{}, layout_names),
-             "the axes: batch, tokens, heads, features; without it the one that explains most");
+             "the axes: batch, tokens, heads, features (the layout that explains most)");
   parser.add("--dtype", a.dtype, one_of(all_dtypes), "bf16: the files hold it as uint16");
-  parser.add("--call N", a.call, integer(), "which call of a TRACE; 0 is the first");
+  parser.add("--call N", a.call, integer(), "which call of a TRACE, counted from 0 (0)");
   parser.add("--tensor", a.tensor,
              one_by(std::identity{}, std::array<std::string_view, 2>{"q", "k"}),
-             "which tensor of a TRACE; q");
+             "which tensor of a TRACE (q)");
   parser.only({"--call", "--tensor"}, "a TRACE", {"TRACE"});
   parser.only({"--other"}, "--after", {"--after"});
-  parser.add("--causes 1|2", a.causes, integer({1, 2}), "how many mistakes at once; 2");
-  parser.add("--layer N", a.layer.layer, integer(), "the layer whose rotary embedding it is");
+  parser.add("--causes 1|2", a.causes, integer({1, 2}), "how many mistakes to try at once (2)");
+  parser.add("--layer N", a.layer.layer, integer(), "the layer whose rotary embedding to compare");
   declare_layer_type(parser, a.layer.layer_type);
   declare_model_options(parser, a.model);
   parser.remove("--numerics");  // predictions are exact

@@ -252,14 +252,14 @@ std::string run_models(const Arguments& arguments, OutputForm form) {
 
 void declare(OptionParser& parser, Arguments& arguments) {
   parser.add("ACTION", arguments.action, action(),
-             "search, show, families or rules; without it every card is listed");
+             "search, show, families or rules (list every card)");
   parser.add(
       "TEXT", arguments.text,
       "of search: part of a name, a model_type or a source, in any case; of show: the "
       "card's name; of families: part of a model_type, an encoding or a note; of rules: an engine "
       "or part of a rule");
   parser.add("--engines", arguments.engines,
-             "the engines of rotary diff --between: which releases were looked at, when, and for "
+             "the engines of rotary diff --between: which releases were checked, when, and for "
              "how many families");
   parser.alone("--engines");
 }
@@ -269,7 +269,7 @@ void declare(OptionParser& parser, Arguments& arguments) {
 
 constinit const Command models_command{
     .name = "models",
-    .summary = "List, search and print the configs that the tool brings along",
+    .summary = "List, search and print the configs inside the tool",
     .examples =
         "  rotary models\n"
         "  rotary models search qwen\n"

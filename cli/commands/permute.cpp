@@ -33,7 +33,7 @@ std::string config_of(const Arguments& arguments) {
   if (arguments.config) return *arguments.config;
   std::string beside = (fs::path(arguments.weights).parent_path() / "config.json").string();
   require(names_config(beside),
-          "--config is required where no config.json lies beside the weights: it says how wide a "
+          "--config is required if no config.json is beside the weights: it says how wide a "
           "head is and which of its features rotate");
   return beside;
 }
@@ -99,7 +99,7 @@ std::string text_of(const Permutation& permutation, const Arguments& arguments,
   });
   return text + fmt::format("Rotate these weights with the pairing {}{}.\n",
                             to_string(permutation.to),
-                            agrees ? ", as the config says" : "; the config still says the other");
+                            agrees ? ", as the config says" : "; the config has the other one");
 }
 
 Json json_of(const Permutation& permutation) {
@@ -149,10 +149,10 @@ void declare(OptionParser& parser, Arguments& arguments) {
            "a file of safetensors, or the index of several (model.safetensors.index.json)")
       .required();
   parser.add("--to", arguments.to, one_of(orders),
-             "the order wanted: half as Hugging Face has Llama's rows, interleaved as Meta's "
-             "checkpoints and llama.cpp's files of its kind do");
+             "the new order: half (Llama at Hugging Face) or interleaved (Meta's checkpoints, "
+             "llama.cpp's files of Llama)");
   parser.add("--from", arguments.from, one_of(orders),
-             "the order in which the rows are (the config's pairing)");
+             "the present order of the rows (the config's pairing)");
   parser.add(
       "--config CONFIG", arguments.config,
       "the weights' own config.json, or a model card's name (config.json beside the weights)");

@@ -72,7 +72,7 @@ void declare_request(OptionParser& parser, plot::RequestOptions& request) {
       "--dim D", request.dim, integer({2, 65536}),
       "of tables and sinusoidal: features of the absolute encodings; of similarity: d_model; "
       "of base: d; of shaw: how far the window reaches; of alibi: heads");
-  parser.add("--seed N", request.seed, integer({0, 1'000'000'000}), "of what is random (1)");
+  parser.add("--seed N", request.seed, integer({0, 1'000'000'000}), "of random numbers (1)");
   parser.add("--words TEXT", request.words, "of attention: words, blanks between them");
   parser.add("--table FILE", request.table,
              "of tables: a learned table, NPY of f32 or f64 [positions, features]");
@@ -110,7 +110,7 @@ void declare_uses(OptionParser& parser, const Arguments& arguments) {
 
 void declare(OptionParser& parser, Arguments& arguments) {
   parser.add("NAME", arguments.maker, one_by(&plot::FigureMaker::name, plot::figure_makers()),
-             "which figure: --list says what there is");
+             "which figure (--list)");
   declare_request(parser, arguments.request);
   declare_force(parser, arguments.output.overwrite);
   parser.add("-o,--out FILE", arguments.output.path, "the picture, .svg or .png (NAME.svg)");
@@ -118,7 +118,7 @@ void declare(OptionParser& parser, Arguments& arguments) {
              one_named<plot::Theme>({{"light", plot::Theme::light}, {"dark", plot::Theme::dark}}),
              "colours of the picture (light)");
   parser.add("--csv", arguments.csv, "print the numbers as CSV");
-  parser.add("--list", arguments.list, "print which figures there are");
+  parser.add("--list", arguments.list, "list the figures");
   declare_uses(parser, arguments);
 }
 

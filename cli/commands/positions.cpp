@@ -239,14 +239,12 @@ cli::Answer run_positions(const Arguments& arguments, OutputForm form) {
 
 void declare(OptionParser& parser, Arguments& arguments) {
   declare_prompt(parser, arguments.prompt);
-  parser
-      .add("--as CONVENTION", arguments.convention,
-           "how a model, or an engine, counts; --list names them all")
+  parser.add("--as CONVENTION", arguments.convention, "how a model, or an engine, counts (--list)")
       .value_may_be_missing();
-  parser.add("--list", arguments.list, "in place of ids: the conventions and their sources");
+  parser.add("--list", arguments.list, "print the conventions and their sources instead");
   parser.add("--merge N", arguments.merge, integer(),
-             "the config's spatial_merge_size, where it is another than most models of the "
-             "convention have");
+             "the config's spatial_merge_size, if most models of the convention have another "
+             "one");
   parser.add("--temporal-merge N", arguments.temporal_merge, integer(),
              "the config's temporal_merge_size, likewise");
   parser.add("--ids-per-second N", arguments.ids_per_second, integer(),

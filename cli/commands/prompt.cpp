@@ -35,7 +35,7 @@ template <class Group>
 Group& group_before(std::vector<TokenGroup>& groups, const PromptOption& option,
                     std::string_view kind) {
   if (groups.empty() || !std::holds_alternative<Group>(groups.back()))
-    fail_usage("{} must stand behind {}", option.name, kind);
+    fail_usage("{} must come after {}", option.name, kind);
   return std::get<Group>(groups.back());
 }
 
@@ -103,13 +103,13 @@ void declare_prompt(OptionParser& parser, Prompt& prompt) {
     parser.add_stored(form, std::move(help), OptionParser::Repeats::yes, read);
   };
   add("--text N",
-      "tokens of text, and of markers around images. The prompt is these options in the order in "
-      "which they stand");
+      "tokens of text, and of markers around images. The prompt is these options in their order "
+      "on the command line");
   add("--image HxW", "an image: rows and columns of patches, before merging (image_grid_thw)");
   add("--video TxHxW@S",
       "a video: frames of patches, rows and columns before merging (video_grid_thw), and the "
       "seconds from one frame to the next (second_per_grid_ts; @S may be missing: 1)");
-  add("--audio N", "sound alone: one id for each of its tokens");
+  add("--audio N", "sound without video: one id for each of its tokens");
   add("--frame-text N",
       "of the --video before it: tokens of text between two frames, such as timestamps, for models "
       "whose frames are groups of their own (0)");
@@ -118,7 +118,7 @@ void declare_prompt(OptionParser& parser, Prompt& prompt) {
   add("--slices DxAxHxW",
       "of the --image before it, which is the thumbnail: slices down and across, rows and columns "
       "of patches of each; for models with a canvas");
-  add("--newlines N", "of the --image before it: newline tokens behind it, on its canvas (0)");
+  add("--newlines N", "of the --image before it: newline tokens after it, on its canvas (0)");
 }
 
 }  // namespace rotary::cli

@@ -226,12 +226,12 @@ void declare(OptionParser& parser, Arguments& arguments) {
            "tokens, features], thd [tokens, heads, features]")
       .required();
   parser.add("--dtype", arguments.dtype, one_of(all_dtypes),
-             "of q and k: files say it by themselves, but bf16 (held as uint16) must be said");
+             "of q and k (as in the files; bf16, held as uint16, must be given)");
   parser.add("--first-position N", arguments.first_position, integer(),
-             "where the first token stands, the others follow (0)");
+             "position of the first token; the others follow (0)");
   parser.add("--positions FILE", arguments.positions,
-             "where each token stands: an NPY file, [tokens] or [batch, tokens], of a config of "
-             "several axes [axes, tokens] or [axes, batch, tokens], of int32, int64 or, for "
+             "position of each token: an NPY file, [tokens] or [batch, tokens], for several axes "
+             "[axes, tokens] or [axes, batch, tokens], of int32, int64 or, for "
              "positions between integers, float64");
   parser.add("--direction", arguments.direction, one_by(&NamedDirection::first, directions),
              "inverse undoes forward (the default); transpose is the backward pass");
@@ -243,7 +243,7 @@ void declare(OptionParser& parser, Arguments& arguments) {
   parser.add("--layer I", arguments.layer.layer, integer(),
              "which layer's rotation, counted from 0");
   parser.add("--layer-type T", arguments.layer.layer_type,
-             "or which kind of layer, by the config's name for it");
+             "or its kind of layer, by the config's name for it");
   parser.together("--q", "--out-q");
   parser.together("--k", "--out-k");
   parser.exclusive("--first-position", "--positions");

@@ -114,7 +114,7 @@ class BenchAttentionTest(ToolTest):
         ]:
             with self.subTest(arguments=arguments):
                 self.assert_fails(2, [part], "bench", "attention", *arguments)
-        self.assert_fails(2, ["options of attention must stand after its name, got --tokens"],
+        self.assert_fails(2, ["options of attention must come after its name, got --tokens"],
                           "bench", "--tokens", "1", "attention")
         odd = ["--head-dim", "7", "--encodings", "rope", "--tokens", "1"]
         self.assert_fails(2, ["prefill of 1 tokens: ", "even"], "bench", "attention", *odd)
