@@ -150,7 +150,7 @@ void PositionList::append_axis(std::vector<std::int64_t>& numbers, const Box& bo
 
 Coordinates PositionList::coordinates(std::int64_t axes, const AnswerSize& answer) const {
   std::uint64_t count = 0;
-  bool are_same = true;  // on all axes
+  bool are_same = true;  // each token has equal coordinates on all axes
   for (const Box& box : boxes_) {
     const std::size_t given = box.ranges.size();
     require(given == 1 || std::cmp_equal(given, axes),

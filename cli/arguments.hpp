@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses values of command-line options strictly: the whole text is the value, and nothing
-// saturates. A failure is a usage error that names the option, the requirement and the value found.
+// Parses values of command-line options strictly: the full text must be a value within range. A
+// failure is a usage error that names the option, the requirement and the value found.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ struct ValueRange {
 // Splits at commas and trims blanks. "" gives one empty part.
 [[nodiscard]] std::vector<std::string_view> split_at_commas(std::string_view text);
 
-// "a, b, c". `name` is a member of a value, or a function.
+// The names of the values: "a, b, c". `name` is a member of a value, or a function of it.
 template <class Values, class Name>
 [[nodiscard]] std::string names_text(const Values& values, Name name,
                                      std::string_view between = ", ") {
@@ -44,7 +44,7 @@ template <class Values, class Name>
 [[noreturn]] void fail_choice(std::string_view option, std::string_view text,
                               const std::vector<std::string_view>& names);
 
-// Finds the value named `text`. `name` is a member of a value, or a function.
+// Finds the value named `text`. `name` is a member of a value, or a function of it.
 template <class Values, class Name>
 [[nodiscard]] const auto& choose_by(Name name, std::string_view option, std::string_view text,
                                     const Values& values) {

@@ -104,7 +104,7 @@ struct Source {
     require(options.heads.has_value(), "{} needs --heads", options.name);
     return *options.heads;
   }
-  // Without --heads, computed from the file's size with `for_each` numbers per head, rounded up.
+  // --heads, or else the file's numbers divided by `for_each` numbers per head, rounded up.
   [[nodiscard]] std::int64_t heads_of(const std::vector<double>& numbers,
                                       std::size_t for_each) const {
     if (options.heads || numbers.empty()) return heads();
@@ -212,8 +212,8 @@ Lists lists_of(RelativeBias& bias, BiasSettings& settings) {
   return lists;
 }
 
-// Reads the lists from --set, or all from the file, which is read once because it may be standard
-// input.
+// Reads the lists from --set, or all of them from the file. Reads the file once, because it may be
+// standard input.
 OwnedBias by_lists(const Source& source) {
   OwnedBias owned{.bias = relative_bias_named(source.options.name).value()};
   const Lists lists = lists_of(owned.bias, source.settings);

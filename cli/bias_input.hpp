@@ -17,8 +17,8 @@ namespace rotary::cli {
 // "t5", "alibi", ...: the names of to_string(RelativeBias), in its order.
 [[nodiscard]] std::vector<std::string_view> bias_names();
 
-// Help for encodings with lists of parameters for each head: "kerple_log: p, a; kerple_power: a,
-// p". A file of --parameters has the lists in this order.
+// Help about the lists of parameters that some encodings have for each head: "kerple_log: p, a;
+// kerple_power: a, p". A file of --parameters has the lists in this order.
 [[nodiscard]] std::string bias_lists_help();
 
 inline constexpr std::int64_t most_heads = std::int64_t{1} << 20;
@@ -44,7 +44,7 @@ struct OwnedBias {
 // T5's buckets without a table.
 [[nodiscard]] T5Buckets read_t5_buckets(const BiasOptions& options);
 
-// From this distance on, all keys before the query have the same bucket.
+// The least distance of the last bucket. All keys at least so far before the query share it.
 [[nodiscard]] std::int64_t first_of_last_bucket(const T5Buckets& buckets);
 
 }  // namespace rotary::cli

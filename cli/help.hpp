@@ -19,10 +19,9 @@ namespace rotary::cli {
 // The text of docs/tool.md.
 [[nodiscard]] std::string reference_markdown(std::span<const CommandFacts> commands);
 
-// Shell scripts that complete commands, options, values, card names and files.
-
 enum class Shell { bash, zsh, fish };
 
+// A shell script that completes commands, options, values, card names and files.
 [[nodiscard]] std::string completions(Shell shell, std::span<const CommandFacts> commands,
                                       std::span<const std::string_view> cards);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The features of a token, which are often mistaken for those of a head.
+// The features of a token. Code often confuses them with those of a head.
 #pragma once
 
 #include <cstdint>

@@ -32,7 +32,7 @@ int report(Arguments arguments, const Failure& failure) {
     text += "This is a bug in rotary, or the machine is out of memory.\n";
   write_standard_error(text);
   try {
-    // Without the parser, whose failure may have to be reported.
+    // Does not call the parser, because the failure may be the parser's.
     if (std::ranges::find(arguments, std::string_view("--json")) == arguments.end())
       return static_cast<int>(failure.exit_code());
     write_standard_output(printed({{"schema_version", 1},
@@ -62,7 +62,7 @@ int run_and_report(Arguments arguments) {
     write_standard_output(answer->text);
     return static_cast<int>(answer->exit_code);
   } catch (const Failure& failure) {
-    // An error object would follow the first part of an answer, so there is none.
+    // Prints no error object, because it would follow a part of the answer.
     write_standard_error(fmt::format("{}: {}; output files, if any, are written\n",
                                      title(arguments), failure.what()));
     return static_cast<int>(failure.exit_code());

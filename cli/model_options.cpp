@@ -31,7 +31,7 @@ std::pair<std::string, std::string> parse_sides(std::string_view option, std::st
   return {std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
 }
 
-// The config then has both keys.
+// KEY=NAME gives the config the key KEY with the value of NAME. NAME stays.
 ConfigOverride parse_renaming(std::string_view option, std::string_view text) {
   auto [key, from] = parse_sides(option, text, "KEY=NAME, such as rope_theta=my_theta");
   require(!from.empty() && key.find('.') == std::string::npos,
@@ -55,8 +55,8 @@ void take_flags(std::string_view option, const std::string& text, ResolveOptions
   }
 }
 
-// vLLM merges members and dictionaries of a nested config, but replaces a dictionary of the config
-// itself (ModelConfig, _apply_dict_overrides), as SGLang's config.update() does.
+// Merges nested configs and the dictionaries inside them. Replaces other dictionaries, as vLLM
+// (ModelConfig, _apply_dict_overrides) and SGLang's config.update() do.
 void take_overrides(const SortedJson& members, const std::string& path,
                     std::vector<ConfigOverride>& overrides) {
   constexpr std::size_t most_depth = 1024;  // characters; the library has its own limit

@@ -77,7 +77,7 @@ class OptionParser {
   // Removes a shared option that this command does not use.
   void remove(const std::string& name);
 
-  // Accepts any further arguments without reading them.
+  // Accepts and ignores any other arguments.
   void ignore_what_follows();
 
   void replace_help(const std::string& name, std::string help);

@@ -105,7 +105,7 @@ struct TokenPlaces {
   [[nodiscard]] Json json(const std::optional<std::string>& file) const;
 };
 
-// Refuses "0:16" unless a file has this name.
+// Refuses a list such as "0:16", unless a file has this name.
 void refuse_position_list(const std::string& path);
 
 // Reads --first-position or --positions, which exclude each other.

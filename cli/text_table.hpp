@@ -24,7 +24,7 @@ struct Column {
   return {std::move(title), least_width, Align::left};
 }
 
-// Called twice for each cell, so that tables of millions of numbers need no memory for cells.
+// Called twice for each cell, so that a table of millions of numbers stores no cells.
 using Cell = std::function<std::string(std::size_t row, std::size_t column)>;
 
 // Titles, then a line per row, without trailing blanks.

@@ -25,7 +25,7 @@ namespace rotary::cli {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-// NaN if one is NaN, so that a comparison with the result fails.
+// NaN if a or b is NaN, so that a comparison with the result fails.
 [[nodiscard]] inline double larger(double a, double b) { return a >= b || std::isnan(a) ? a : b; }
 
 // The largest difference of elements at the same index.
@@ -47,7 +47,7 @@ template <class Real>
               .strides = strides_bthd(extents)};
 }
 
-// [size][size]. As v it makes attention return its weights.
+// [size][size]. With this v, attention returns its weights.
 [[nodiscard]] inline std::vector<float> identity(std::size_t size) {
   std::vector<float> matrix(size * size);
   for (std::size_t i = 0; i < size; ++i) matrix[i * size + i] = 1;

@@ -98,7 +98,7 @@ std::string_view to_string(Verdict verdict) noexcept {
 std::optional<Verdict> verdict_of(const std::vector<Evidence>& evidence) {
   int held = 0;
   int failed = 0;
-  int against_condition = 0;  // held where the condition is unmet, or failed where it is met
+  int against_condition = 0;  // holds although the condition is unmet, or fails although it is met
   for (const Evidence& each : evidence) {
     if (each.setting == Setting::aside) continue;
     ++(each.holds ? held : failed);

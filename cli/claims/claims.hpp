@@ -16,7 +16,7 @@ namespace rotary::cli::claims {
 
 enum class Verdict {
   holds,           // in every setting that was computed
-  holds_only_if,   // where its condition is met, and nowhere else
+  holds_only_if,   // in settings that meet its condition, and in no other
   fails,           // in every setting
   needs_training,  // no computation decides it: the lab does (rotary-lab)
 };

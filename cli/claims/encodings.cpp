@@ -179,8 +179,7 @@ std::vector<double> bias_of_all_pairs(const RelativeBias& bias, std::int64_t tok
   return values;
 }
 
-// How many biases of (head, query, key) differ from the one that fill_distances() gives for their
-// distance.
+// How many biases of (head, query, key) differ from fill_distances()'s bias for their distance.
 double differing_from_distances(const RelativeBias& bias, std::int64_t tokens) {
   std::vector<double> by_distance;
   ok_or_fail(fill_distances(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Claims 11 and 17: where the frequencies come from. Claim 25: how far a pair reaches. Claims 15
-// and 16: what that means for longer sequences.
+// Claims 11 and 17: the values of the frequencies. Claim 25: how far a pair reaches. Claims 15 and
+// 16: the effect on longer sequences.
 #include <fmt/format.h>
 
 #include <functional>
@@ -55,8 +55,8 @@ std::vector<Evidence> slow_pairs() {
                          {"RetNet's exponents, d = 128", RetNetScaling{}, 128, 1e-4, 62832}})};
 }
 
-// The score of q with an equal k, by distance. These pairs have equal weight, others 0; the score
-// at distance 0 is 1.
+// The score of q with an equal k, by distance. `pairs` pairs from `first` on have equal weight, the
+// others none. The score at distance 0 is 1.
 std::vector<double> score_of_pairs(std::size_t first, std::size_t pairs, std::int64_t distances) {
   return plot::of_turned(
       plain_frequencies(), plot::evenly(distances - 1, distances),
@@ -175,7 +175,7 @@ Evidence positive_in_use(Setting setting, const std::vector<Reach>& cases) {
 std::vector<Evidence> larger_base() {
   const std::vector<double> raised = similarity(plain_frequencies(usual_head_dim, 5e5), 1001);
   const double rise = largest_rise(raised);
-  // No bisection: a larger base may fail (26,957 does).
+  // Tries each base, because a larger base may fail where a smaller one holds (26,957 fails).
   double enough = 1000 * std::pow(1.01, 300);
   while (positive_until(enough, 4096) < 4096) enough *= 1.01;
   return {positive_in_use(Setting::met, {{"base 5e5, 16,384 tokens", 5e5, 16384, 16384},

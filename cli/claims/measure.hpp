@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the claims: random vectors from a seed, and rotations in double with pairing half
-// (scores do not depend on it).
+// Shared by the claims: random vectors from a seed, and rotations in double. The pairing is half;
+// scores do not depend on the pairing.
 #pragma once
 
 #include <algorithm>

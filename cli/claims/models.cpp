@@ -10,7 +10,7 @@
 namespace rotary::cli::claims {
 namespace {
 
-constexpr std::int64_t map_features = 64;  // elu + 1 has as many as the head
+constexpr std::int64_t map_features = 64;  // of elu + 1: as many as of the head
 
 // Independent normal q and k of one head, and v.
 struct LinearInputs {
@@ -49,13 +49,13 @@ std::vector<float> linear_attended(const LinearInputs& inputs,
   return out;
 }
 
-// Linear attention with rotated features in the numerator alone (RoFormer's equation 19).
+// Linear attention that rotates features only in the numerator (RoFormer's equation 19).
 std::vector<float> numerator_turned(const LinearInputs& inputs, std::int64_t first) {
   const Rotations rotations = rotations_from(first, inputs.tokens);
   return linear_attended(inputs, NumeratorRotations{.q = rotations, .k = rotations});
 }
 
-// Rotates q and k before the feature map.
+// Linear attention that rotates q and k before the feature map.
 std::vector<float> inputs_turned(LinearInputs inputs, std::int64_t first) {
   const Rotations rotations = rotations_from(first, inputs.tokens);
   inputs.q = rotated(std::move(inputs.q), rotations);

@@ -75,8 +75,8 @@ std::vector<Evidence> cache_stable() {
   };
 }
 
-// The largest difference between the score with k at one of `places` and the score with k at
-// position 0. q and k are random (seed 7), 100 positions apart, with |q||k| = 1.
+// The largest difference of a score with k at one of `places` from the score with k at position 0.
+// q and k are random (seed 7), 100 positions apart, with |q||k| = 1.
 double score_spread(const Frequencies& frequencies, std::span<const std::int64_t> places) {
   constexpr std::int64_t distance = 100;
   Random random(7);
@@ -160,7 +160,7 @@ std::array<double, 2> weights_at_one_distance() {
 std::vector<Evidence> same_distance() {
   constexpr std::array<std::int64_t, 5> places = {1, 4096, 131072, 1 << 20, std::int64_t{1} << 31};
   const double spread = score_spread(plain_frequencies(), places);
-  // Both vectors have errors, in both components of each pair.
+  // Both vectors have errors in both components of each pair, hence 2 sqrt(2).
   const double bound = 2 * std::numbers::sqrt2 * 0x1p-53 *
                        rotate_f64_error_bound(Direction::forward, 1, (std::int64_t{1} << 31) + 100);
   const double at_131k = error_of_float_angles(131072);

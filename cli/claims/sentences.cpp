@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Claims 22, 23 and 24: attention to sentences without positions, with Shaw's clip, and when a
-// sentence moves to other positions. The sentences are those of the introductions that make the
-// claims.
+// sentence moves to other positions. The sentences are from the introductions that make the claims.
 #include <fmt/format.h>
 
 #include <array>
@@ -25,7 +24,7 @@ WordEncodings all_of(std::initializer_list<WordEncodings> lists) {
   return all;
 }
 
-// The output of the last layer for each word. The layers before it add their output to their input.
+// The last layer's output for each word. Earlier layers add their output to their input.
 Matrix outputs(const Words& words, const WordEncoding& encoding, const AttentionMask& mask,
                int layers = 1) {
   Matrix x = vectors_of(words);
@@ -53,7 +52,7 @@ double changed(const Orders& orders, const WordEncoding& encoding, const Attenti
   const Words one = words_in(orders.one);
   Words other = words_in(orders.other);
   const Matrix rows = outputs(other, encoding, mask);
-  Matrix reordered;  // in the order of the first; equal words keep theirs
+  Matrix reordered;  // in the order of the first sentence; equal words keep their order
   for (const std::string& word : one) {
     const auto place = std::ranges::find(other, word);
     const auto row = rows.begin() + (place - other.begin()) * word_features;

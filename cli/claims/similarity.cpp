@@ -62,7 +62,7 @@ std::vector<Evidence> decay() {
   const std::vector<double> aligned = similarity(frequencies, 1024);
   const std::vector<double> trend = octave_means(aligned);
   const auto [random_frequencies, q, k] = random_pairs(11, usual_head_dim, 1000);
-  std::vector<double> random;  // mean scores of deviation 1
+  std::vector<double> random;  // mean scores; a score has deviation 1
   for (std::int64_t distance = 1; distance < 1024; distance *= 2)
     random.push_back(mean(scores_at(distance, random_frequencies, q, k)) /
                      std::sqrt(static_cast<double>(usual_head_dim)));
@@ -93,10 +93,10 @@ std::vector<Evidence> decay() {
 
 struct Closer {
   double share;              // of all pairs
-  double share_of_negative;  // of the pairs with a negative score before
+  double share_of_negative;  // of the pairs whose earlier score is negative
 };
 
-// How often the score rises when q turns by `distance` tokens.
+// The share of pairs whose score rises when q rotates by `distance` tokens.
 Closer closer_after(std::int64_t distance, const RandomPairs& pairs) {
   const std::vector<double> before = scores_at(0, pairs.frequencies, pairs.q, pairs.k);
   const std::vector<double> after = scores_at(distance, pairs.frequencies, pairs.q, pairs.k);
@@ -128,9 +128,9 @@ std::vector<Evidence> high_dimension() {
     const Closer closer = closer_after(distance, pairs);
     of_all.push_back({fmt::format("128 features, distance {}", distance), closer.share,
                       about(0.5, four_deviations_of_20k)});
-    // Scores before and after are nearly normal with this correlation. The rise and the score
-    // before have the correlation -sqrt((1 - correlation) / 2), which gives the probability of an
-    // orthant.
+    // Scores before and after are nearly normal with this correlation. So the rise and the earlier
+    // score have the correlation -sqrt((1 - correlation) / 2). The share is the probability that
+    // the rise is positive if the earlier score is negative.
     const double correlation = mean(rows_at(pairs.frequencies, distance).cos<double>(0, 0));
     const double expected = 0.5 + std::asin(std::sqrt((1 - correlation) / 2)) / std::numbers::pi;
     of_negative.push_back({fmt::format("negative before, distance {}", distance),

@@ -18,7 +18,7 @@ Status add_waves(TokensView vectors, const ConsecutivePositions& positions) {
                         positions);
 }
 
-// Adds rows as large as the word vectors, as models do that start with both equally large.
+// Adds rows of the word vectors' size, since models start both at one size.
 Status add_rows(TokensView vectors, const ConsecutivePositions& positions) {
   constexpr std::int64_t rows = 1024;
   static const Matrix table = normal_rows(30, rows);

@@ -44,7 +44,7 @@ using WordEncodings = std::vector<WordEncoding>;
 // ALiBi, KERPLE and Sandwich, which ignore the sign of a distance.
 [[nodiscard]] WordEncodings encodings_of_size();
 
-// RoPE, xPos, T5, TISA and Shaw, which tell a distance's sign.
+// RoPE, xPos, T5, TISA and Shaw, which distinguish a distance's sign.
 [[nodiscard]] WordEncodings encodings_of_direction();
 
 // The sinusoidal and the learned encoding.

@@ -19,7 +19,7 @@ struct Call {
   Numbers ids;
 };
 
-// Adjacent tokens with ids that rise by 1.
+// Adjacent tokens whose ids rise by 1.
 struct Run {
   std::string name;
   std::int64_t token, id, count;

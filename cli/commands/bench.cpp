@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary bench: verifies each line against the reference, then times it against this memory.
+// rotary bench: verifies each line against the reference, then times it beside a plain pass over
+// the same bytes.
 #include "cli/commands/bench.hpp"
 
 #include <fmt/chrono.h>
@@ -26,8 +27,8 @@ constexpr std::int64_t most_threads = 1024;
 constexpr double most_seconds = 60;
 constexpr std::int64_t most_memory_mib = std::int64_t{1} << 24;
 
-// The largest ratio of median to fastest round on a quiet machine. As a rule it is at most 1.05
-// there.
+// The largest ratio of the median to the fastest round on a quiet machine. Usually it is below
+// 1.05.
 constexpr double most_quiet_spread = 1.15;
 
 std::string_view text_in(const Json& object, const char* key) {

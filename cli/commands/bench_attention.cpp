@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary bench attention: times each position encoding inside attention against what a core can
-// multiply and read. Each line is verified against the reference first.
+// rotary bench attention: verifies each position encoding inside attention against the reference,
+// then times it beside the multiplications and reads that a core can do.
 #include "apps/progress.hpp"
 #include "bench/attention/attention_measure.hpp"
 #include "cli/commands/bench.hpp"

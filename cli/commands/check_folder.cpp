@@ -42,7 +42,7 @@ std::string mistake_in(const std::vector<double>& seen, const ModelSpec& model,
          names_text(found->explanations.front().causes, fields_text, "; and ");
 }
 
-// Empty if one of the model's embeddings has these frequencies.
+// The fault of the frequencies; absent if an embedding of the model has them.
 std::optional<std::pair<Severity, std::string>> judge(const FloatArray& array,
                                                       const ModelSpec& model) {
   const std::vector<double> seen = array.doubles();

@@ -77,10 +77,9 @@ inline constexpr std::array<const Command*, 20> all_commands = {
     &trace_command,   &stretch_command, &bench_command,     &help_command,    &completions_command,
 };
 
-// Checks the other files of a checkpoint: frequencies in shards, configs, the tokenizer's length.
-
 enum class Severity { warning, unsupported, error };
 
+// Checks the other files of a checkpoint: frequencies in shards, configs, the tokenizer's length.
 // Calls add(severity, message) for each finding. The message begins with the file's name.
 void check_folder(const std::string& folder, const ModelSpec& model,
                   const std::function<void(Severity, const std::string&)>& add);

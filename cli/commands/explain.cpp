@@ -60,7 +60,7 @@ Topic topic_named(const std::string& name) {
   fail_unknown_card(name, "; nor is it a topic: " + names);
 }
 
-// Without a topic, a config alone means its keys, and a config with numbers the rotation.
+// Without a topic, a config alone asks for its keys, and a config with numbers for the rotation.
 Topic topic_of(const Arguments& a) {
   if (!a.name) return rotation;
   if (a.config || !names_config(*a.name)) return topic_named(*a.name);

@@ -43,14 +43,14 @@ void check_arguments(const Arguments& a) {
   if (a.positions) refuse_position_list(*a.positions);
 }
 
-// An array of the chosen call in TRACE, if it is there.
+// An array of the chosen call in TRACE, if TRACE has it.
 std::optional<IntegerArray> traced(const Arguments& a, std::string_view name) {
   const std::string array = fmt::format("{}.{}", a.call, name);
   if (!a.trace || !has_array(*a.trace, array)) return std::nullopt;
   return read_integers("TRACE", fmt::format("{}:{}", *a.trace, array));
 }
 
-// Mistakes in the ids that the caller gave to a traced model.
+// Mistakes in the position ids that the caller gave to a traced model.
 std::vector<std::string> notes_of_ids(const Arguments& a) {
   const auto given = traced(a, "given");
   if (!given || given->shape.empty() || given->shape.size() > 3 || given->numbers.empty())
@@ -164,7 +164,7 @@ IdentifyAnswer identify_files(const Arguments& a, IdentifyOptions options) {
     const bool is_faulty = answer.found.verdict == Verdict::another_cause;
     if (is_faulty && (!faulty || is_better(answer.found, faulty->found))) faulty = answer;
   }
-  // A layout chosen because the config fits is no evidence, so a layout with a known mistake wins.
+  // A known mistake in another layout wins: that the config fits in some layout proves little.
   if (best->found.verdict != Verdict::as_configured || !faulty) return *std::move(best);
   faulty->right_layout = best->layout;
   return *std::move(faulty);
@@ -209,7 +209,7 @@ Answer run(const Arguments& a, OutputForm form) {
       a.has_heads() ? identify_files(a, options) : identify_table_files(a, options);
   answer.notes = notes_of_ids(a);
   const auto* const gguf = options.model && options.model->gguf ? &*options.model->gguf : nullptr;
-  // A converter's order of rows explains another pairing.
+  // A converter's row order would look like another pairing.
   if (a.trace && answer.found.verdict != Verdict::as_configured && gguf != nullptr &&
       gguf->rows == ProjectionRows::permuted)
     answer.notes.emplace_back(

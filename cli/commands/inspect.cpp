@@ -64,7 +64,7 @@ Inspection inspect(const ModelOptions& options) {
   return found;
 }
 
-// A mark that is too long for the line gets the next line.
+// If the mark does not fit, it goes on the next line.
 std::string line(std::string_view label, std::string_view text, std::string_view mark = {}) {
   const bool fits = mark.empty() || label_width + 2 + text.size() + mark.size() <= line_width;
   const std::string margin(fits ? 0 : label_width + 1, ' ');
@@ -248,7 +248,7 @@ std::string rotary_text(const Inspection& inspection, std::size_t index) {
   return text + pairs_table(frequencies, trained);
 }
 
-// Names the weights with this pairing, and what the file leaves open.
+// Says which weights have this pairing, and lists facts that the file does not state.
 std::string gguf_text(const GgufModel& gguf) {
   if (!gguf.rows) return {};
   const bool is_permuted = *gguf.rows == ProjectionRows::permuted;

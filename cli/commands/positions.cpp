@@ -24,7 +24,7 @@ struct TokenRange {
   std::int64_t first = 0, end = 0;
 };
 
-// The ids of a prompt. There is one copy, because they may fill the memory.
+// The ids of a prompt. Not copied, because ids may fill the memory.
 struct Answer {
   MRopeConvention convention;
   std::vector<PromptOption> options = {};  // one for each group
@@ -82,7 +82,7 @@ std::span<const IdAxis> axes_of(const Answer& answer) {
       .first(static_cast<std::size_t>(answer.convention.axes));
 }
 
-// Groups the tokens for one line each: times are equal, or rise by 1.
+// Splits a group into the tokens of each printed line. Their times are equal, or rise by 1.
 std::vector<TokenRange> lines_of(const Answer& answer, const TokenRange& group) {
   std::vector<TokenRange> lines = {{group.first, group.first + 1}};
   double step = 0;

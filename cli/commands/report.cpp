@@ -15,7 +15,7 @@ constexpr std::size_t most_configs = 4;
 
 struct Arguments {
   std::vector<std::string> configs;
-  ModelOptions model;  // for every config; its own config is unused
+  ModelOptions model;  // for every config; model.config is unused
   std::optional<std::string> between;
   OutputOption output;
 };

@@ -135,7 +135,8 @@ void warn_about_queries(const Arguments& arguments, const ModelSpec& model, std:
                                "the position (rotary inspect shows it), which is not done here"});
 }
 
-// Suspects a wrong layout if tokens equal a head count of the model and heads do not.
+// Suspects a wrong layout if the number of tokens is a head count of the model, and the number of
+// heads is none.
 std::vector<std::string> layout_warnings(const std::vector<Job>& jobs, std::string_view config,
                                          std::string_view layout) {
   const std::vector<std::int64_t> counts = head_counts_of(config);
@@ -153,7 +154,7 @@ std::vector<std::string> layout_warnings(const std::vector<Job>& jobs, std::stri
   return warnings;
 }
 
-// Refuses whole heads of latent attention, where only a slice rotates.
+// Refuses full heads of latent attention, of which only a slice rotates.
 void check_head(const Job& job, const ModelRotary& rotary) {
   const std::int64_t features = job.tensor.extents.features;
   const std::int64_t whole = rotary.nope_head_dim + rotary.spec.head_dim;

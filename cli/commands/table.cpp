@@ -19,7 +19,7 @@ constexpr unsigned by_distance = Kind::bias | Kind::window;
 
 constexpr std::string_view shaw = "shaw";
 
-// Encodings without a table here: the reason, and what to use instead.
+// Encodings without a table: the reason, and what to use instead.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> elsewhere = {{
     {"fire",
      "fire depends on the query's own position, not on key - query alone: `rotary bias fire --rows "

@@ -52,7 +52,8 @@ inline constexpr std::string_view engines_help =
 // "the same", "different", "no difference is known".
 [[nodiscard]] std::string_view agreement_text(Agreement agreement);
 
-// For a page: a sentence for each rule with an effect and each pair of embeddings.
+// For a page: a sentence for each engine's rule with an effect, and for each compared pair of
+// embeddings.
 [[nodiscard]] std::vector<std::string> comparison_sentences(const Comparison& comparison);
 
 // "0-3, 5".

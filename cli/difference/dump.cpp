@@ -45,7 +45,7 @@ std::vector<double> columns(const std::vector<double>& table, std::size_t width,
   return kept;
 }
 
-// Transformers' tables have each pair twice: keeps one.
+// Transformers' tables have each pair twice. Keeps each pair once.
 void keep_pairs_once(RowsTable& rows) {
   const auto width = static_cast<std::size_t>(rows.pairs);
   const auto [pairs, stride] =

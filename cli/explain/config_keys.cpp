@@ -40,7 +40,7 @@ class Experiment {
     return changed(path, [&](Json& place) { place = value; });
   }
 
-  // True if at least one of these members is read: a value of a wrong type then changes the
+  // Whether at least one of these members is read. If so, values of a wrong type change the
   // outcome.
   [[nodiscard]] bool are_read(const Path& object, Names names) const {
     const Trial trial = changed(object, [&](Json& parent) {
@@ -94,7 +94,7 @@ std::optional<Json> another_value(const Json& value) {
   return {};
 }
 
-// Adds a key for each member, or for the members of an object that is read.
+// Adds a key for each member. For an object that is read, adds its members' keys instead.
 void visit(const Experiment& experiment, Path& path, const Json& object,
            std::vector<ConfigKey>& keys) {
   // Each member gives at least one key.
@@ -123,7 +123,7 @@ void visit(const Experiment& experiment, Path& path, const Json& object,
   }
 }
 
-// The meanings of keys that are no parameters of scaling rules (those are in rotary/scaling.hpp).
+// The meanings of keys other than parameters of scaling rules, which rotary/scaling.hpp describes.
 struct Meaning {
   std::string_view keys;  // separated by blanks
   std::string_view meaning;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of docs/theory/rope.md, with the same numbers, each computed for the query and the key.
+// The steps of docs/theory/rope.md with their numbers, computed for the query and the key.
 // Steps 1 to 7 treat one pair as complex numbers (RoFormer, arXiv 2104.09864, section 3.2). Steps 8
 // to 12 treat all features that rotate.
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ struct Step {
   std::string equation;
   Values values;
   Check check;
-  std::string not_so = {};  // a variant that does not fulfil the equation; empty: none shown
+  std::string not_so = {};  // a variant that breaks the equation; empty: none shown
   Values not_so_values = {};
 };
 
@@ -264,8 +264,8 @@ Step frequencies(const Heads& heads) {
     step.check.deviation =
         larger(step.check.deviation, std::abs(std::abs(inv_freq[i]) / formula - 1));
   }
-  // Relative error: the exponent, at most ln base, has 4 units of its own size; exp and pow add 1
-  // or 2.
+  // Relative error: an exponent of at most ln base is off by 4 units in its last place. exp and pow
+  // add 1 or 2 each.
   step.check.bound = (8 + 4 * log_base) * 0x1p-53;
   const double of_one = std::exp(-(d / 2 - 1) / d * log_base);
   step.not_so = "the exponent i/d in place of 2i/d: positions repeat early";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forms of one rotation, computed on the same numbers. The results are equal if each form reads
-// features in its own order. Also shown: the same vector read in the wrong order.
+// The forms of one rotation, computed on one vector. The results are equal if each form reads
+// features in its own order. Also shows the vector read in the wrong order.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -40,9 +40,9 @@ Json element_form(const FormInput& input, const Vector& x, Elements elements) {
           {"result", by_elements_in_order(input, x, elements)}};
 }
 
-// A bound on the difference of rotate() from the forms: its own error bound for float32, plus the
-// rounding of x to float32 (2 units for a pair). Empty where rotate() has no bound: numerics must
-// be exact, and each pair's length 0 or in [2^-100, 2^100].
+// A bound on the difference of rotate() from the forms: its error bound for float32, plus the
+// rounding of x to float32 (2 units for a pair). Absent if rotate() has no bound. It has one if
+// numerics are exact, and each pair's length is 0 or in [2^-100, 2^100].
 std::optional<double> library_bound(const Numbers& numbers, const FormInput& input,
                                     const Vector& right) {
   bool is_bounded = numbers.frequencies.numerics == Numerics::exact;
@@ -82,7 +82,7 @@ Json forms_document(const Numbers& numbers, const FormInput& input, const Vector
   json["library_result_f32"] = library;
   json["library_deviation"] = deviation;
   json["library_bound"] = most;
-  // The other pairing with the same weights, and the order that would correct it.
+  // The other pairing on the same features, and the order that would correct it.
   const Pairing other = input.pairing == Pairing::half ? Pairing::interleaved : Pairing::half;
   const Vector result = by_elements(input, x, own_elements(other));
   json["other_pairing"] = {{"pairing", to_string(other)},

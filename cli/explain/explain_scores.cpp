@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two topics about scores. `relative`: equal distances give equal scores at any positions, norms
-// stay, and scores at other distances need not fall. `mistakes`: which usual check finds which
-// mistake. Most mistakes pass all checks, so rows must be compared with numbers from another
-// source.
+// Two topics about scores. `relative`: scores depend only on the distance, norms stay, and scores
+// need not fall with the distance. `mistakes`: which usual check finds which mistake. Most mistakes
+// pass all checks, so compare rows with another program's numbers.
 #include <fmt/format.h>
 
 #include <array>

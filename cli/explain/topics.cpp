@@ -54,7 +54,7 @@ std::vector<Pair> pairs_at(const Frequencies& frequencies, std::int64_t position
   const bool to_halves = window.pairing.get() != Pairing::interleaved;
   std::vector<Pair> pairs;
   for (std::size_t i = 0; i < pair_count; ++i) {
-    // The product wraps, which drops whole turns: the rest is exact at any position.
+    // The product wraps, which drops full turns. The rest is exact at any position.
     const std::uint64_t turned = static_cast<std::uint64_t>(position) * frequencies.turns[i];
     const double reduced_radians =
         static_cast<double>(static_cast<std::int64_t>(turned)) * 0x1p-63 * std::numbers::pi;

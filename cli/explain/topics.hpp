@@ -30,8 +30,8 @@ struct Pair {
   double cos, sin;                            // without the attention factor
 };
 
-// The reduced angle is within 8 * 2^-53 radians at any position: the fraction of a turn and its
-// product with pi are rounded. first_feature: the index to give the window's first feature.
+// The reduced angle is within 8 * 2^-53 radians at any position, because the fraction of a turn and
+// its product with pi are rounded. first_feature: the index of the window's first feature.
 [[nodiscard]] std::vector<Pair> pairs_at(const Frequencies& frequencies, std::int64_t position,
                                          std::int64_t first_feature);
 
@@ -52,7 +52,7 @@ struct Numbers {
   [[nodiscard]] std::size_t rotary_dim() const {
     return static_cast<std::size_t>(frequencies.window.rotary_dim);
   }
-  // Feature indices are those of the whole head.
+  // Feature indices count from the head's first feature, not the window's.
   [[nodiscard]] std::vector<Pair> pairs_at(std::int64_t position) const {
     return explain::pairs_at(frequencies, position, frequencies.window.first_feature);
   }
@@ -88,10 +88,9 @@ template <class Exponent>
 }
 
 // Bounds the difference of two computations in double: of a score of d features, relative to |q|
-// |k|, or of an element, relative to |x|. In units of 2^-53, each cos and sin has an error of at
-// most 9 (8 from the reduced angle, 1 from its function), and a component of a rotated pair less
-// than 17. A score of two rotated vectors has 34, and a sum of d products adds d. Both computations
-// have this error.
+// |k|, or of an element, relative to |x|. Errors in units of 2^-53: cos and sin at most 9 (8 from
+// the reduced angle, 1 from the function), a component of a rotated pair less than 17, a score of
+// two rotated vectors 34. A sum of d products adds d. Both computations have this error.
 [[nodiscard]] constexpr double rounding_bound(std::size_t features) {
   return 2 * (34 + static_cast<double>(features)) * 0x1p-53;
 }
@@ -122,7 +121,7 @@ struct FormInput {
 [[nodiscard]] Vector by_matrix(const FormInput& input, const Vector& x);
 // Treats pairs as complex numbers and multiplies them by A e^(i angle).
 [[nodiscard]] Vector by_complex(const FormInput& input, const Vector& x);
-// rot: each pair turned by 90 degrees. by_elements: x * c + rot(x) * s.
+// rot: each pair rotated by 90 degrees. by_elements: x * c + rot(x) * s.
 [[nodiscard]] Vector rot(const Vector& x, Elements elements);
 [[nodiscard]] Vector by_elements(const FormInput& input, const Vector& x, Elements elements);
 // Puts features into the order of the form, applies it, and puts the result back in order.
@@ -141,7 +140,7 @@ struct FormInput {
 [[nodiscard]] std::string number_text(double number);
 // "[a, b, c]"; above 8 numbers the first four, "...", and the last two.
 [[nodiscard]] std::string vector_text(const Vector& values);
-// As vector_text(), with all digits of each number.
+// Like vector_text(), with all digits of each number.
 [[nodiscard]] std::string exact_vector_text(const Vector& values);
 
 // A check that the answer shows. require() fails (exit code 1) if the deviation is above the bound.

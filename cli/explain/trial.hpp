@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Experiments with the keys of configs and of GGUF files. A change of a key shows what it does to
-// the model. Files have a size limit, because the model is resolved several times for each key.
+// Experiments with the keys of configs and of GGUF files: what a change of a key does to the model.
+// Files have a size limit, because the model is resolved several times for each key.
 #pragma once
 
 #include <cstddef>

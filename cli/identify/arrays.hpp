@@ -49,13 +49,13 @@ struct IntegerArray {
 // The shape must be [tokens], [batch, tokens] or [axes, batch, tokens].
 [[nodiscard]] PositionIds position_ids(const IntegerArray& array);
 
-// The columns of a table [rows][width] that have each pair once, if it may have pairs twice.
+// The columns that hold each pair once, in a table [rows][width] that may hold each pair twice.
 struct PairColumns {
   std::size_t pairs;
   std::size_t stride = 1;  // between neighbouring pairs
 };
 
-// same: tells if two elements of a row are equal, in all given tables.
+// same: whether two elements of a row are equal in all given tables.
 [[nodiscard]] PairColumns pair_columns(std::size_t elements, std::size_t width,
                                        const std::function<bool(std::size_t, std::size_t)>& same);
 

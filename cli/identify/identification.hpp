@@ -30,7 +30,7 @@ struct IdentifyAnswer {
   std::string config;       // as given; empty: none
   // Another layout, in which the numbers fit the config; empty: none.
   std::string right_layout = {};
-  std::vector<std::string> notes = {};     // further facts from a TRACE
+  std::vector<std::string> notes = {};     // other facts from a TRACE
   std::optional<OtherProgram> other = {};  // for --other
 };
 

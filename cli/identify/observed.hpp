@@ -36,7 +36,7 @@ struct HeadsLayout {
 // True if `one` explains more than `other`.
 [[nodiscard]] bool is_better(const Identification& one, const Identification& other);
 
-// cos and sin [tokens, pairs]. Leading dimensions of 1 are ignored; each pair may be there twice.
+// cos and sin [tokens, pairs], with each pair once or twice. Leading dimensions of 1 are ignored.
 [[nodiscard]] Identification identify_tables(const FloatArray& cosines, const FloatArray& sines,
                                              const IdentifyOptions& options);
 

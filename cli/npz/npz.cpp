@@ -37,7 +37,7 @@ constexpr std::uint64_t most_unpacked_of_any = std::uint64_t{4} << 20;
   fail(ExitCode::malformed_input, "{}: must be a zip archive of .npy files, got {}", name, why);
 }
 
-// libzip reads a zip64 directory before it counts the entries, of which there may be any number.
+// A zip64 directory may have any number of entries, and libzip reads all before it counts them.
 void refuse_zip64(const InputFile& file, std::uint64_t size, const std::string& name) {
   constexpr std::size_t locator_bytes = 20;
   std::string tail(std::min<std::uint64_t>(size, 65535 + 22 + locator_bytes), '\0');

@@ -22,8 +22,8 @@ struct NpzEntry {
 // Names must differ. Fails as internal for errors of libzip, and as unsupported without it.
 [[nodiscard]] std::string write_npz(std::span<const NpzEntry> entries);
 
-// Reads arrays one by one. Fails as malformed_input, with the path, for other files, for more than
-// 64 entries and for a zip64 directory; as unsupported without libzip.
+// Reads arrays one by one. Fails as malformed_input, with the path, for another kind of file, for
+// more than 64 entries and for a zip64 directory. Fails as unsupported without libzip.
 class NpzFile {
  public:
   explicit NpzFile(const std::string& path);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds tensors with rows of queries and keys, by the names in models' own code, and their order.
+// Finds tensors with rows of queries and keys by the names in models' code, and their row order.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace rotary::cli {
 
-// The numbers of attention heads, which a fused tensor does not tell.
+// The numbers of attention heads. The shape of a fused tensor does not determine them.
 struct HeadCounts {
   std::optional<std::int64_t> query;
   std::optional<std::int64_t> key;  // num_key_value_heads
@@ -33,7 +33,7 @@ struct NamedShape {
   std::span<const std::uint64_t> shape;
 };
 
-// Adjacent rows: heads whose rows are reordered, or rows that stay, as one head.
+// Adjacent rows: heads whose rows are reordered, or a block of rows that stay, as one head.
 struct RowGroup {
   std::int64_t heads = 1;
   std::int64_t rows = 0;  // rows of each head

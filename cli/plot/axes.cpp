@@ -15,8 +15,8 @@ namespace {
 
 using Pairs = std::vector<std::size_t>;
 
-// A square grid of patches over two of the axes, with the query in the middle. Coordinates on the
-// other axes are 0.
+// A square grid of patches over two axes, with the query in the middle. Coordinates on other axes
+// are 0.
 struct Grid {
   const Frequencies& frequencies;
   std::int32_t row_axis, column_axis;

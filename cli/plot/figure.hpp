@@ -78,7 +78,7 @@ struct Figure {
   std::string title;      // a few words
   std::string caption;    // one or two sentences: what to notice
   std::vector<Panel> panels = {};
-  // Panels in a row; if one is left over, the first panel gets a row of its own.
+  // Panels in a row. If one panel remains, the first panel gets its own row.
   std::size_t columns = 1;
 };
 

@@ -84,10 +84,9 @@ struct AxisPlace {
   double pixels;
   double room;
   bool is_reversed = false;
-  // Moves the label of x, in lines: gnuplot puts it lower in SVG than in PNG, and in 3D on the
-  // numbers.
+  // Moves x's label, in lines: gnuplot puts it lower in SVG than in PNG, in 3D over the numbers.
   double label_offset = 0;
-  // Moves the numbers, in letters and lines: in 3D gnuplot puts them on the axes and on each other.
+  // Moves the numbers, in letters and lines. In 3D gnuplot puts them over the axes and each other.
   std::string_view tick_offset = "0, 0";
 };
 

@@ -30,7 +30,7 @@ std::vector<std::string> legend_names(const Panel& panel) {
   return names;
 }
 
-// True if the first panel's legend serves all panels.
+// True if the first panel's legend has the names of all panels.
 bool shares_legend(const Figure& figure) {
   const std::vector<std::string> first = legend_names(figure.panels.front());
   const auto is_known = [&](const std::string& name) {
@@ -42,7 +42,7 @@ bool shares_legend(const Figure& figure) {
          });
 }
 
-// A legend is as wide as the room allows; all members are 0 without names.
+// The size of a legend, which uses the width that it gets. All members are 0 without names.
 struct LegendSize {
   std::size_t lines = 0;
   double width = 0, height = 0;
@@ -127,7 +127,7 @@ void extend(Axis& axis, const std::vector<double>& values) {
   }
 }
 
-// True if the first panel has a row of its own, because the others fill theirs.
+// True if the first panel has its own row, because the others fill their rows.
 bool has_wide_panel(const Figure& figure) {
   return figure.columns > 1 && figure.panels.size() % figure.columns == 1;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places the parts of a figure so that labels, legends and colour scales never overlap. In
-// gnuplot's own layout of several panels they do.
+// Places the parts of a figure so that labels, legends and colour scales never overlap. gnuplot's
+// own layout of several panels lets them overlap.
 #pragma once
 
 #include <cstddef>

@@ -58,7 +58,7 @@ void for_each_turned(const Frequencies& frequencies, std::span<const std::int64_
     const Frequencies& frequencies, std::span<const std::int64_t> at,
     const std::function<double(const TurnedRow& row)>& number_of);
 
-// Evenly spaced from 0 to last, about `most` numbers at most.
+// Evenly spaced numbers from 0 to last, about `most` or fewer.
 [[nodiscard]] Integers evenly(std::int64_t last, std::int64_t most);
 
 // Numbers from 1 to last, at most `in_a_decade` of them in a decade.

@@ -10,7 +10,7 @@
 
 namespace rotary::cli::plot {
 
-// The JSON library finds these beside the types, but not in an anonymous namespace.
+// Not in an anonymous namespace: the JSON library finds these by argument-dependent lookup.
 static void to_json(Json& json, const Axis& axis) {
   json = {{"label", axis.label},
           {"scale", axis.scale == Scale::linear ? "linear" : "logarithmic"},

@@ -129,7 +129,7 @@ Figure corkscrew(const Request& request) {
   Panel panel{.x = Axis{"first feature of a pair", Scale::linear, -1, 1},
               .y = Axis{"second feature", Scale::linear, -1, 1},
               .z = Axis{"position (tokens)", Scale::linear, 0, static_cast<double>(last)}};
-  // Points also between tokens: with whole positions a fast pair's line would have corners.
+  // Points between tokens, too: with integer positions only, a fast pair's line has corners.
   for (const double times : {3.0, 10.0, 40.0}) {
     const std::size_t pair = slower_pair(subject.frequencies, times);
     Series series{.name = speed_text(subject.frequencies, pair)};
@@ -154,8 +154,8 @@ Figure fast_slow(const Request& request) {
   const Frequencies& frequencies = subject.frequencies;
   const Integers at = evenly(request.last.value_or(120), 240);
   const std::size_t fast = slower_pair(frequencies, 2);
-  // The fastest pair whose angle at the last position is at most 0.8 of a quarter turn, so that its
-  // second feature visibly rises all the way; else the slowest.
+  // The fastest pair whose angle at the last position is at most 0.8 of a quarter turn; its second
+  // feature visibly rises all the way. Without such a pair, the slowest.
   const auto rises = [&](double frequency) {
     return std::abs(frequency) * static_cast<double>(at.back()) <= 0.8 * quarter;
   };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scores by distance: the bound of RoFormer §3.4.3; scores themselves (Barbero et al. 2024, arXiv
-// 2410.06205, propositions 3.1 and 3.2); angles clipped at half a turn (ClippedAngle). Also the
-// base that a context needs: the smallest with Σ_i cos(m ω_i) >= 0 at every distance m in it (Men
-// et al. 2024, arXiv 2405.14591). Where the sum is negative, a key equal to the query scores below
-// a random key.
+// Figures of scores by distance: the bound of RoFormer §3.4.3; scores themselves (Barbero et al.
+// 2024, arXiv 2410.06205, propositions 3.1 and 3.2); angles clipped at half a turn (ClippedAngle).
+// Also the base that a context needs: the smallest with Σ_i cos(m ω_i) >= 0 at every distance m in
+// the context (Men et al. 2024, arXiv 2405.14591). If the sum is negative, a key equal to the query
+// scores below a random key.
 #include <fmt/format.h>
 
 #include <array>
@@ -52,7 +52,7 @@ class RandomScore {
   double lengths_ = 0;                          // |q||k|
 };
 
-// For random q and k: the band of mean ± a standard deviation over draws, and one draw.
+// Scores of random q and k: a band of mean ± standard deviation over draws, and one draw.
 std::array<Series, 2> random_series(const Frequencies& frequencies, const Integers& distances,
                                     std::uint64_t seed) {
   constexpr int draws = 100;

@@ -35,7 +35,7 @@ void shorten_numbers(Json& json) {
 
 constexpr std::int64_t first_context = 512;  // tokens
 constexpr std::int64_t least_last = 131072;  // a page has contexts up to at least this
-constexpr std::int64_t beyond_trained = 4;   // and this many times the longest one stated
+constexpr std::int64_t beyond_trained = 4;   // and to this many times the longest stated context
 constexpr std::size_t most_pairs = 4096;     // some figures compute each 100,000 times
 constexpr std::int64_t most_context = std::int64_t{1} << 40;
 
@@ -212,8 +212,8 @@ Json config_json(const NamedModel& named, std::optional<std::int64_t> asked_cont
           {"warnings", model.warnings}, {"keys", key_rows(named)}};
 }
 
-// For each two neighbouring models with one embedding: says if keys cached by one are valid for the
-// other.
+// For neighbouring models with one embedding each: says whether keys cached by one model are valid
+// for the other.
 std::vector<std::string> cache_remarks(const std::vector<NamedModel>& models,
                                        std::int64_t context_tokens) {
   std::vector<std::string> remarks;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page of a report, and the JSON document for its script, about configs and the
-// encodings of their layers.
+// The page of a report about configs and their layers' encodings, and the JSON document for its
+// script.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ namespace rotary::cli::page {
 struct NamedModel {
   std::string name;
   ConfigFile file;
-  ResolveOptions options;  // and options for what it lacks
+  ResolveOptions options;  // of the command line
   ModelSpec model;         // resolved from both
 };
 
@@ -37,8 +37,8 @@ struct NamedModel {
 //   remarks   sentences about configs beside one another
 // The command adds
 //   differences  one, other, same, sentences: where two configs, or engines, differ
-// Figures are those of `rotary plot --json`, with 7 digits: they are drawn. context_tokens is what
-// was asked for. Throws Failure.
+// Figures are those of `rotary plot --json` with 7 digits, enough to draw them. context_tokens is
+// --context. Throws Failure.
 [[nodiscard]] Json make_contents(const std::vector<NamedModel>& models,
                                  std::optional<std::int64_t> context_tokens);
 

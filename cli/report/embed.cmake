@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake -DOUTPUT=<file>.cpp -DCHART_LIBRARY=<chart.min.js> -DCHART_NOTICE=<file> -DHTML=<file>
 #   -DSTYLE=<file> "-DSCRIPTS=<file>;..." -P embed.cmake
-# Joins the pieces of the page, and writes it as a source in two parts: before its data, and after.
+# Joins the pieces of the page. Writes the page as a source in two parts, before and after its data.
 cmake_minimum_required(VERSION 3.25)  # the policy that makes @NAME@ literal text
 
 file(READ "${HTML}" page)

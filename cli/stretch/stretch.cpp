@@ -71,7 +71,7 @@ Json dictionary_with(const Problem& problem, const Json& members) {
   return whole;
 }
 
-// The members in the form that engines read, where rope_parameters also has the base.
+// The members in the form that engines read: their rope_parameters also has the base.
 Json engine_members(const Problem& problem, const Json& config_members) {
   if (!config_members.contains(scaling_key) || !own_key(problem).empty()) return config_members;
   Json whole = {{"rope_theta", problem.spec().base.get()}};

@@ -92,7 +92,7 @@ function exactly(number) {
 
 function distanceControls(redraw) {
   const powers = distanceStops();
-  // Above 300, where `rotary report` puts the peak of similarity.
+  // Starts above distance 300, where `rotary report` puts the peak of similarity.
   const usual = powers.findIndex((power) => power >= 512);
   const made = tokenSlider("distance", "Distances up to", powers,
     usual < 0 ? powers.length - 1 : usual, redraw);

@@ -65,7 +65,8 @@ function marksOf(parts) {
   return [...marks.values()];
 }
 
-// A colour marks an encoding if there are several, else a series. Dashes and points repeat that.
+// With several encodings a colour marks an encoding, else a series. Dashes and point shapes mark
+// the same.
 function lookOf(subject, series, ordinal) {
   const single = report.subjects.length === 1;
   return {
@@ -94,8 +95,8 @@ function entriesOf(parts, x) {
 
 const mostLines = 6;  // more lines are hard to follow in a chart
 
-// A chart of several encodings hides guides at first. If it has many lines, it shows the first two
-// of each encoding (or one), which its caption is about.
+// A chart of several encodings hides guides at first. If it has many lines, it first shows only the
+// lines that its caption is about: the first two of each encoding, or the first.
 function isUsual(panel, series, ordinal, encodings) {
   const shown = encodings * 2 <= mostLines ? 2 : 1;
   return series.style !== "dashed"
