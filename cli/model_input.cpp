@@ -81,7 +81,7 @@ GgufOptions gguf_options(const ResolveOptions& options, const std::string& path)
   refuse(std::ranges::any_of(options.overrides, is_merged), "--overrides",
          "--flags takes llama.cpp's flags, and --set a key of the file");
   refuse(options.part != ModelPart::text, "--part",
-         "it has the language model alone, and a tower is a file of its own");
+         "it has only the language model, and a tower is another file");
   refuse(options.numerics == Numerics::transformers || options.numerics == Numerics::vllm,
          "--numerics transformers or vllm",
          "it does not say where the model's class rounds; exact and ggml are left");

@@ -77,7 +77,7 @@ void OptionParser::alone(std::string_view option) {
     for (const CLI::Option* other : app_->parse_order()) {
       const std::string name = other->get_name();
       const bool is_allowed = name == option || name == "--json" || name == "--color";
-      require(is_allowed, "{} stands alone, got {} beside it", option, name);
+      require(is_allowed, "{} excludes all other options, got {}", option, name);
     }
   });
 }

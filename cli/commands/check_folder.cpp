@@ -64,7 +64,7 @@ std::optional<std::pair<Severity, std::string>> judge(const FloatArray& array,
     return {{Severity::error, "is all zero"}};
   if (is_rounded)
     return {{Severity::warning,
-             fmt::format("is rounded to {}: an engine that loads it turns by rounded frequencies",
+             fmt::format("is rounded to {}: an engine that loads it uses rounded frequencies",
                          to_string(array.dtype))}};
   if (!sized)
     return {{Severity::warning,

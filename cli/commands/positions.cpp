@@ -154,7 +154,7 @@ std::string backwards_text(const Answer& answer) {
     const double first = answer.id(0, tokens.first);
     if (first <= highest)
       return fmt::format(
-          "ids go backwards: token {} ({}) stands at {}, after ids up to {}, as {} counts "
+          "ids go backwards: token {} ({}) has the id {}, after ids up to {}, as {} counts "
           "(docs/theory/axes.md)\n",
           tokens.first, answer.options[group].name.substr(2), number_text(first),
           number_text(highest), answer.convention.name);

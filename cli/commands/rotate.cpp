@@ -160,8 +160,8 @@ void check_head(const Job& job, const ModelRotary& rotary) {
   const std::int64_t whole = rotary.nope_head_dim + rotary.spec.head_dim;
   require(
       rotary.nope_head_dim == 0 || features != whole,
-      "--{0} must hold the {1} features that turn, got whole heads of {2}: save {0}[..., {3}:], "
-      "which follow the {3} that do not turn",
+      "--{0} must hold the {1} features that rotate, got full heads of {2}: save {0}[..., {3}:], "
+      "which follow the {3} that do not rotate",
       job.name, rotary.spec.head_dim, whole, rotary.nope_head_dim);
 }
 

@@ -25,7 +25,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 3> elsewhere
      "fire depends on the query's own position, not on key - query alone: `rotary bias fire --rows "
      "LIST --cols LIST` shows it"},
     {"cope", "the positions of cope depend on the scores: add_cope() of rotary/cope.hpp"},
-    {"learned", "a learned table is a file of its own: `rotary encode --table FILE` adds its rows"},
+    {"learned", "a learned table is a separate file: `rotary encode --table FILE` adds its rows"},
 }};
 
 bool is_among(std::string_view name, const std::vector<std::string_view>& names) {

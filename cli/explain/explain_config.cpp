@@ -181,7 +181,7 @@ std::string explain_config(const std::string& path_or_card, const ResolveOptions
   }
   return text + section("Decided by no key", assumed_text(model, assumed)) +
          "\nFound by experiment: the config was resolved again without each key, and with another\n"
-         "value. What it comes to as a whole: rotary inspect\n";
+         "value. The resolved model: rotary inspect\n";
 }
 
 }  // namespace rotary::cli::explain

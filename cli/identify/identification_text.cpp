@@ -112,10 +112,9 @@ std::string closest_text(const Identification& found) {
   constexpr double most_rounding = 10;  // a rotation keeps the lengths of pairs
   if (found.structure && found.structure->deviation > most_rounding * found.tolerance)
     text += wrapped(
-        fmt::format(
-            "Lengths within pairs changed by {:.2g}: something other than a rotation stands "
-            "between the dumps (QK-norm?), or they are not of the same tokens.",
-            found.structure->deviation),
+        fmt::format("Lengths within pairs changed by {:.2g}: something other than a rotation is "
+                    "between the dumps (QK-norm?), or they are not of the same tokens.",
+                    found.structure->deviation),
         2, text_width);
   return text + wrapped(
                     "Next: make sure that both dumps are of the same tokens, heads and layer; "
@@ -140,7 +139,7 @@ std::string rounding_text(const Identification& found) {
 std::string parting_text(const Identification& one, const OtherProgram& other) {
   if (other.parting == Parting::none) return "--after and --other have the same bits.";
   if (other.parting == Parting::rounding)
-    return fmt::format("--after and --other differ by rounding alone. --after: {}. --other: {}.",
+    return fmt::format("--after and --other differ only by rounding. --after: {}. --other: {}.",
                        rounding_text(one), rounding_text(other.found));
   if (other.parting == Parting::more)
     return fmt::format(
@@ -163,7 +162,7 @@ std::string positions_text(const ReadPositions& positions, DType dtype) {
   if (alias == positions.aliases.end()) return text;
   const auto token = alias - positions.aliases.begin();
   return text + fmt::format(
-                    "token {} may as well stand at {}: {} does not tell; dump float32, or "
+                    "token {} may as well be at {}: {} does not tell; dump float32, or "
                     "a token before it\n",
                     token % positions.tokens, *alias, to_string(dtype));
 }

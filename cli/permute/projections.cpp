@@ -144,7 +144,7 @@ const ModelRotary* rotary_of(const Checkpoint& checkpoint, const Found& found,
   }
   if (model.rotary.size() == 1) return &model.rotary.front();
   fail(ExitCode::unsupported,
-       "'{}' has to be of one of the config's {} layers, whose embeddings differ", shown_name(name),
+       "'{}' must be of one of the config's {} layers, whose embeddings differ", shown_name(name),
        model.layers.size());
 }
 

@@ -232,7 +232,7 @@ std::vector<std::string> cache_remarks(const std::vector<NamedModel>& models,
         depends(one) || depends(other) ? fmt::format(" at {} tokens", context_tokens) : "";
     const bool alike = rotate_alike(of(one), of(other));
     remarks.push_back(fmt::format(
-        "{} and {} {}turn alike{}: keys rotated under one are {} for queries of the other.",
+        "{} and {} {}rotate equally{}: keys rotated under one are {} for queries of the other.",
         one.name, other.name, alike ? "" : "do not ", where, alike ? "right" : "wrong"));
   }
   return remarks;

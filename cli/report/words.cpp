@@ -52,7 +52,7 @@ void add_axes(Json& fields, const Axes& axes) {
   add(fields, "coordinates", fmt::format("{}", axes.pairs.size()),
       "how many numbers a position has: time, row and column of a patch; in a text they are one");
   add(fields, "pairs of each coordinate", fmt::format("{}", fmt::join(axes.pairs, ", ")),
-      "a pair turns by its coordinate alone");
+      "a pair rotates only by its coordinate");
   add(fields, "arrangement", arrangement_text(axes.arrangement),
       "which pairs those are: all of one coordinate side by side, or one of each in turn");
   add(fields, "exponents", to_string(axes.exponents.get()),
@@ -70,12 +70,12 @@ void add_axes(Json& fields, const Axes& axes) {
 
 void add_window(Json& fields, const ModelRotary& rotary, const HeadWindow& window) {
   add(fields, "pairing", fmt::format("{}: {}", to_string(window.pairing), pairing_text(window)),
-      "which two features turn together; the wrong one gives fluent nonsense and no "
+      "which two features form a pair; the wrong pairing gives fluent nonsense and no "
       "error");
   add(fields, "features of a head", window_text(window, rotary.nope_head_dim),
-      "what does not turn carries no position");
+      "unrotated features carry no position");
   if (rotary.spec.sense == Sense::negative)
-    add(fields, "sense", "negative", "pairs turn the other way round");
+    add(fields, "sense", "negative", "pairs rotate in the other direction");
   if (rotary.spec.axes) add_axes(fields, *rotary.spec.axes);
   if (rotary.spec.numerics != Numerics::exact)
     add(fields, "numerics", numerics_text(rotary.spec),
@@ -84,7 +84,7 @@ void add_window(Json& fields, const ModelRotary& rotary, const HeadWindow& windo
 
 void add_reach(Json& fields, const ModelRotary& rotary, const Frequencies& frequencies) {
   add(fields, "attention factor", attention_text(rotary, frequencies.attention_factor),
-      "multiplies cos and sin, and so what turned features add to scores by its square");
+      "multiplies cos and sin, and so scores of rotated features by its square");
   const std::string_view unit = unit_of(rotary.spec);
   add(fields, "wavelengths", wavelengths_text(frequencies.inv_freq, unit),
       fmt::format("{} for one turn: short ones tell neighbours apart, long ones what is far",
@@ -104,7 +104,7 @@ void add_reach(Json& fields, const ModelRotary& rotary, const Frequencies& frequ
 std::string axes_sentence(const Axes& axes) {
   std::string shares;
   for (std::size_t axis = 0; axis < axes.pairs.size(); ++axis)
-    shares += fmt::format("{}{} pairs turn by coordinate {}", axis == 0 ? "" : ", ",
+    shares += fmt::format("{}{} pairs rotate by coordinate {}", axis == 0 ? "" : ", ",
                           axes.pairs[axis], axis);
   const std::string_view text = axes.exponents.get() == AxisExponents::shared
                                     ? " In a text all coordinates are one number."
@@ -129,7 +129,7 @@ Json rotary_fields(const ModelSpec& model, std::size_t index, const Frequencies&
   const ModelRotary& rotary = model.rotary[index];
   Json fields = Json::array();
   add_model(fields, model);
-  add(fields, "encoding", "rotary (RoPE)", "queries and keys are turned by their position");
+  add(fields, "encoding", "rotary (RoPE)", "queries and keys are rotated by their position");
   const std::string layers = layers_with_rotary(model, index);
   add(fields, "layers", layers.empty() ? "not in the config" : layers,
       "which layers have this encoding");
@@ -165,10 +165,10 @@ std::vector<std::string> rotary_sentences(const ModelSpec& model, std::size_t in
           "position{}{}{}. Values are not rotated.",
           layers.empty() ? "" : ", in ", layers,
           rotary.layer_type ? fmt::format(" ({})", *rotary.layer_type) : ""),
-      fmt::format("Features turn in {} pairs: {}. In a head, {}.", frequencies.window.pairs(),
+      fmt::format("Features rotate in {} pairs: {}. In a head, {}.", frequencies.window.pairs(),
                   pairing_text(frequencies.window),
                   window_text(frequencies.window, rotary.nope_head_dim)),
-      fmt::format("Each pair turns at its own speed: a full turn takes {}.",
+      fmt::format("Each pair rotates at its own speed: a full turn takes {}.",
                   wavelengths_text(frequencies.inv_freq, unit_of(spec)))};
   if (spec.axes) sentences.push_back(axes_sentence(*spec.axes));
   const bool has_rule = !std::holds_alternative<NoScaling>(spec.scaling);
@@ -176,9 +176,9 @@ std::vector<std::string> rotary_sentences(const ModelSpec& model, std::size_t in
     // Replaces the sentence for a spec without a rule, which describes one axis.
     sentences.emplace_back(
         spec.axes->exponents.get() == AxisExponents::own
-            ? "Each coordinate has frequencies of its own: of its m pairs, pair k turns by "
+            ? "Each coordinate has its own frequencies: of its m pairs, pair k rotates by "
               "base^(-k/m) radians a step."
-            : "Of d features that turn, the frequencies base^(-2i/d) go to the n coordinates in "
+            : "Of d rotated features, the frequencies base^(-2i/d) go to the n coordinates in "
               "turn: coordinate a has those of i = a, a + n, a + 2n, ....");
     if (has_rule) sentences.push_back(rule_sentence(spec.scaling));
     return sentences;
@@ -200,7 +200,7 @@ std::string encoding_sentence(LayerEncoding encoding) {
       return "Some layers have no encoding (NoPE): only the causal mask tells them about order.";
     case LayerEncoding::alibi:
       return "Linear biases (ALiBi): each score falls in proportion to the distance, in each head "
-             "with a slope of its own. Queries and keys are not touched.";
+             "with its own slope. Queries and keys are not touched.";
     case LayerEncoding::t5_bias:
       return "T5's biases: each score gets a learned number that depends on the head and on the "
              "bucket into which the distance falls. Queries and keys are not touched.";

@@ -147,7 +147,7 @@ class IdentifyTest(IdentifyTool):
         self.assertEqual((code, found["other"]["difference"]), (0, "rounding"))
         named = [each["explanations"][0]["arithmetic"] for each in (found, found["other"])]
         self.assertEqual(named, ["rounded_rows", "every_step"])
-        self.assertIn("differ by rounding alone", self.text(0, *files, first=1000))
+        self.assertIn("differ only by rounding", self.text(0, *files, first=1000))
         further, another = turned(x, np.arange(1001, 1010)), heads(count=4, seed=2)
         for numbers, wanted in (
                 (kernel, (0, "none")), (further, (1, "more")), (another, (6, "unknown"))):

@@ -33,7 +33,8 @@ class CardsTest(ToolTest):
         for each in engines.values():
             self.assertGreater(each["families"], 20)
             self.assertIn(f"{each['looked_at']}  ", self.run_ok("models", "--engines"))
-        self.assert_fails(2, ["--engines stands alone"], "models", "search", "x", "--engines")
+        self.assert_fails(2, ["--engines excludes all other options"], "models", "search", "x",
+                          "--engines")
 
     def test_rules_of_engines_are_counted_and_searched(self):
         found = self.run_json("models", "models", "rules")["rules"]

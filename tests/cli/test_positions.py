@@ -44,7 +44,7 @@ class PositionsTest(ToolTest):
         self.assertTrue(got["goes_backwards"])
         self.assertEqual(got["ids"][0][-3:], [31, 5, 6])
         text = self.run_ok("positions", *prompt, "--as", "qwen2.5-vl")
-        self.assertIn("ids go backwards: token 35 (text) stands at 5, after ids up to 31", text)
+        self.assertIn("ids go backwards: token 35 (text) has the id 5, after ids up to 31", text)
         self.assertFalse(self.positions(*prompt, "--as", "qwen2.5-vl-4.57")["goes_backwards"])
 
     def test_the_text_has_a_line_for_each_frame(self):
@@ -158,7 +158,7 @@ class PositionsTest(ToolTest):
                  "--sound must come after --video"),
                 (["--slices", "1x1x4x4", "--as", "minicpm-v-4.7"],
                  "--slices must come after --image"),
-                (["--text", "1", "--list"], "--list stands alone"),
+                (["--text", "1", "--list"], "--list excludes all other options"),
                 ([*PROMPT, "--as", "qwen2-vl", "--merge", "0"], "merge must be from 1 to "),
                 (["--text", "2000000", "--as", "qwen2-vl"], "an answer has at most 1048576 tokens"),
                 ([*PROMPT, "--as", "qwen2-vl", "--out", "ids.txt"], "--out must end in .npy"),

@@ -80,9 +80,9 @@ class ReportTest(ToolTest):
         self.assertEqual(fields["exponents"], "own")
         self.assertNotIn("stated context", fields)
         sentences = data["configs"][0]["sentences"]
-        self.assertIn("A position has 2 coordinates: 20 pairs turn by coordinate 0, 20 pairs turn "
-                      "by coordinate 1, in blocks.", sentences)
-        self.assertIn("pair k turns by base^(-k/m) radians a step", " ".join(sentences))
+        self.assertIn("A position has 2 coordinates: 20 pairs rotate by coordinate 0, 20 pairs "
+                      "rotate by coordinate 1, in blocks.", sentences)
+        self.assertIn("pair k rotates by base^(-k/m) radians a step", " ".join(sentences))
         self.assertNotIn("base^(-2i/d)", " ".join(sentences))
         self.assertNotIn("token", " ".join(sentences))
         # The query is in the middle of each map, where every score is 1.
@@ -96,7 +96,7 @@ class ReportTest(ToolTest):
         self.assertEqual(list(self.figures(subject))[-1], "axes")
         self.assertIn("decay", self.figures(subject))
         sentences = " ".join(data["configs"][0]["sentences"])
-        self.assertIn("24 pairs turn by coordinate 0", sentences)
+        self.assertIn("24 pairs rotate by coordinate 0", sentences)
         self.assertIn("In a text all coordinates are one number.", sentences)
         self.assertIn("base^(-2i/d)", sentences)
 

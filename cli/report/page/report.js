@@ -16,22 +16,22 @@ const state = {
 
 const sections = [
   { id: "context", heading: "How far it reaches", controls: contextControls,
-    intro: "Each pair of features turns at a speed of its own. A pair that never finishes a turn "
+    intro: "Each pair of features rotates at its own speed. A pair that never finishes a turn "
       + "in the context it was trained on meets angles beyond it that the model has never seen." },
   { id: "scaling", heading: "What the scaling rule changes",
     intro: "A scaling rule slows pairs down, so that a longer context stays within angles that are "
       + "known." },
   { id: "position", heading: "Where the pairs point", controls: positionControls, dial: true,
-    intro: "A token's queries and keys are turned by its position, each pair at its own speed. "
+    intro: "A token's queries and keys are rotated by its position, each pair at its own speed. "
       + "What a score sees is the difference of two such pictures, that is the distance of the "
       + "tokens." },
   { id: "distance", heading: "What distance does to a score", controls: distanceControls,
-    intro: "Rotated scores tend to shrink with distance only where query and key are alike, and "
+    intro: "Rotated scores tend to shrink with distance only if query and key are similar, and "
       + "not steadily; for any distance there is a key that scores highest there. Biases are added "
       + "to scores: ALiBi's fall with distance, T5's are whatever was learned." },
-  { id: "axes", heading: "Which coordinate turns which pair",
+  { id: "axes", heading: "Which coordinate rotates which pair",
     intro: "A patch of an image or a video has a position on each of several axes. Each pair of "
-      + "features turns by one of them and is blind to the others." },
+      + "features rotates by one of them and ignores the others." },
   { id: "accuracy", heading: "How exact the angles are",
     intro: "Programs form position times frequency in float32 or less, and far from the start the "
       + "angle is wrong by what that rounds away." },
