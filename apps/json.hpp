@@ -50,7 +50,8 @@ template <class Range, class Make>
 
 // A config that resolve() accepts. NaN and Infinity, which Python writes, become strings.
 [[nodiscard]] SortedJson parsed_config(std::string_view text);
-// Like parsed_config(), with members in the text's order. For texts of limited size.
+// Like parsed_config(), with members in the text's order. For short texts, because finding a member
+// is linear.
 [[nodiscard]] Json ordered_config(std::string_view text);
 
 // The document on one line, not escaped.

@@ -44,7 +44,7 @@ struct OwnedBias {
 // T5's buckets without a table.
 [[nodiscard]] T5Buckets read_t5_buckets(const BiasOptions& options);
 
-// The least distance of the last bucket. All keys at least so far before the query share it.
+// The least distance of the last bucket, which all keys farther before the query share.
 [[nodiscard]] std::int64_t first_of_last_bucket(const T5Buckets& buckets);
 
 }  // namespace rotary::cli

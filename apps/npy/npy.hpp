@@ -52,8 +52,8 @@ struct NpyArray {
 // "[2, 16, 64]": a shape in messages.
 [[nodiscard]] std::string shape_text(std::span<const std::int64_t> shape);
 
-// Elements, with dimensions of 0 counted as 1, so that an empty array has no huge rows. Absent
-// above 2^63.
+// The number of elements. Counts dimensions of 0 as 1, so that an empty array has no huge rows.
+// Absent above 2^63.
 [[nodiscard]] std::optional<std::uint64_t> elements_of(std::span<const std::int64_t> shape);
 
 // The most elements that a caller accepts.

@@ -18,7 +18,7 @@ Status add_waves(TokensView vectors, const ConsecutivePositions& positions) {
                         positions);
 }
 
-// Adds rows of the word vectors' size, since models start both at one size.
+// Adds rows as long as the word vectors. Models, too, start both at one size.
 Status add_rows(TokensView vectors, const ConsecutivePositions& positions) {
   constexpr std::int64_t rows = 1024;
   static const Matrix table = normal_rows(30, rows);

@@ -164,7 +164,7 @@ IdentifyAnswer identify_files(const Arguments& a, IdentifyOptions options) {
     const bool is_faulty = answer.found.verdict == Verdict::another_cause;
     if (is_faulty && (!faulty || is_better(answer.found, faulty->found))) faulty = answer;
   }
-  // A known mistake in another layout wins: that the config fits in some layout proves little.
+  // If the config fits in one layout and a known mistake in another, the mistake wins.
   if (best->found.verdict != Verdict::as_configured || !faulty) return *std::move(best);
   faulty->right_layout = best->layout;
   return *std::move(faulty);

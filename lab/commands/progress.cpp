@@ -23,8 +23,8 @@ std::string duration(double seconds) {
   return fmt::format("{}:{:02d}:{:02d}", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
-// Ignores errors, because training must go on even if nobody reads this. The text may move the
-// terminal's cursor, so the caller must escape control characters in names from files.
+// Ignores errors, because training must go on even if nobody reads this. Escapes nothing, because
+// the text moves the terminal's cursor. The caller must escape names from files.
 void write(const std::string& text) { (void)std::fputs(text.c_str(), stderr); }
 
 }  // namespace

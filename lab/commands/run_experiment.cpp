@@ -30,7 +30,7 @@
 namespace rotary::lab {
 namespace {
 
-// The highest state of any cell decides how the run ends.
+// In ascending order: the highest state of any cell decides how the run ends.
 enum class CellState {
   finished,
   failed,   // its loss became infinite or NaN
@@ -136,7 +136,7 @@ CellState Runner::visit(const Cell& cell) {
   return directory->finished() ? CellState::finished : train(ready, *directory, nullptr);
 }
 
-// Trains every cell that this process can get. One of several ranks also waits until the others
+// Trains every cell that this process can get. With several ranks, also waits until the others
 // finish their cells. Returns the highest state of any cell.
 CellState Runner::sweep() {
   std::vector<CellState> states(run_.cells.size(), CellState::busy);

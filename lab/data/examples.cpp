@@ -132,7 +132,7 @@ class Drawing {
     const std::int64_t one = preferred < 0 ? random_.below(count) : preferred / answers % count;
     const std::int64_t other = (one + 1 + random_.below(count - 1)) % count;
     const Passages same = passages(documents[static_cast<std::size_t>(one)]);
-    // The second passage of a drawn pair, like same.second, so its place reveals nothing.
+    // Drawn like same.second, so that its place in the document reveals nothing.
     const std::string_view stranger = passages(documents[static_cast<std::size_t>(other)]).second;
     examples.answers.push_back(answer);
     if (is_graded) {

@@ -53,8 +53,8 @@ struct Start {
   std::string encoding;  // its arm's name
 };
 
-// One alternative of a preset: an encoding and its own settings. In JSON it is an encoding. It may
-// also have "model" and "training" (differences from the preset's), "seeds" and "start".
+// One alternative of a preset: an encoding and its own settings. In JSON it is an encoding's entry,
+// which may also have "model", "training" (differences from the preset's), "seeds" and "start".
 struct Arm {
   std::string name;
   std::string family = {};  // shared by arms that differ only in learning rate; "": none

@@ -135,7 +135,7 @@ double error_bound(const LayerTerms& terms, const at::Tensor& q, const at::Tenso
       .distance_size = scale * q_size * a_size,
       .value_distances = shaw ? std::min(all_tokens, terms.window.rows()) : 0};
   const double value_size = largest_size(v) + (shaw ? largest_size(terms.shaw_values) : 0);
-  // A position map has one part more than pairs that stop.
+  // A position map has at most one part for each pair that stops, and one more.
   return unit * value_size *
          (terms.clip ? attend_mapped_error_bound(row, q.size(3) / 2 + 1) : attend_error_bound(row));
 }

@@ -4,8 +4,8 @@
 // (8 (L(x + h) - L(x - h)) - (L(x + 2h) - L(x - 2h))) / 12h differs from the derivative by
 // h⁴ L⁽⁵⁾ / 30 and by rounding, about 1.5 · 2^-53 · |L| / h. With h = 1e-5 and |L| = 5.5 rounding
 // is about 1e-10. The first term is below 1e-9 if L⁽⁵⁾ is below 3e12. A layer norm divides
-// embeddings that start at 0.02, so the n-th derivative is about 50^(n - 1), 6e6. The bound leaves
-// room for the loss of `similarity`, whose derivatives are larger.
+// embeddings that start at 0.02, so the n-th derivative is about 50^(n - 1), 6e6. So losses may
+// bend much more than that.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -20,7 +20,7 @@ namespace rotary::lab {
                                                   const std::function<bool()>& stops);
 
 // A cell's processor seconds: the median of a few steps after a warm-up, and one validation. Starts
-// from initial weights, also if the cell has a start.
+// from initial weights even if the cell has a start.
 struct ProbedTimes {
   double step_s = 0;
   double validation_s = 0;

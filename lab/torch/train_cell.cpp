@@ -40,7 +40,7 @@ LogRow log_row(Trainer& trainer, const Cell& cell) {
   return row;
 }
 
-// Skips a loss that is not finite, because the next step reports the broken model.
+// Skips a loss that is not finite: it means a broken model, which the next step reports.
 void keep_row(const LogRow& row, Trainer& trainer, RunDirectory& directory) {
   if (!std::isfinite(row.validation_loss)) return;
   trainer.series().validation_losses.push_back(row.validation_loss);
