@@ -46,7 +46,7 @@ std::vector<Evidence> learned_like_sinusoidal() {
   return {
       aside("mean cosine of neighbouring rows in two tables, 512 x 512: normal numbers (seed 1), "
             "with which training starts, and sinusoidal",
-            "before training only the sinusoidal table has neighbours that are alike",
+            "before training only the sinusoidal table has similar neighbouring rows",
             sinusoidal - learned > 0.9,
             {{"learned, untrained", learned, about(0, 0.01)},
              {"sinusoidal", sinusoidal, about(249.1 / 256, 0.0005)}})};
@@ -137,10 +137,10 @@ std::vector<Evidence> t5_any_length() {
   return {as_claimed("T5 with 32 causal buckets up to distance 128: distances below the last "
                      "bucket",
                      "a key twice as far away is in another bucket", blurred_near == 0,
-                     {{"distances not told from twice as far", blurred_near, exactly(0)}}),
+                     {{"distances whose double has the same bucket", blurred_near, exactly(0)}}),
           beyond("the same buckets: distances from the last bucket on, up to 2^62",
                  "a key twice as far away is in another bucket", told_far > 0,
-                 {{"distances told from twice as far", told_far, exactly(0)},
+                 {{"distances whose double has another bucket", told_far, exactly(0)},
                   {"first distance of the last bucket", static_cast<double>(last), exactly(113)},
                   {"that of an encoder, on either side",
                    static_cast<double>(first_of_last_bucket(t5_encoder)), exactly(91)}}),

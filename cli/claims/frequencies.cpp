@@ -271,7 +271,7 @@ std::vector<Claim> frequency_claims() {
        "base 1e4 serves 1,707 tokens and 5e5 serves 18,438. Bumps stay, and only training shows "
        "quality",
        larger_base,
-       Publications{{"the base has to grow as 0.0424 L^1.628 with the context L",
+       Publications{{"the base must grow as 0.0424 L^1.628 with the context L",
                      "Men et al. 2024, arXiv 2405.14591"}}},
       {16, "any-length",
        "rotary embedding is a closed form, so it extends to much longer sequences without any "

@@ -93,15 +93,15 @@ std::vector<Evidence> linear_attention() {
   const Weights most = weights_of(2048);
   return {
       as_claimed("linear attention over 64 normal q, k and v of 64 features, elu + 1, "
-                 "bidirectional (seed 19), at positions 0 to 63 and 1000 to 1063; features turn "
-                 "in the numerator alone (RoFormer, equation 19)",
-                 "the result depends on differences of positions alone", turned <= rounding,
+                 "bidirectional (seed 19), at positions 0 to 63 and 1000 to 1063; features rotate "
+                 "only in the numerator (RoFormer, equation 19)",
+                 "the result depends only on differences of positions", turned <= rounding,
                  {{"largest difference", turned, {0, rounding}}}),
-      beyond("the same with q and k turned before the feature map",
-             "the result depends on differences of positions alone", before <= rounding,
+      beyond("the same with q and k rotated before the feature map",
+             "the result depends only on differences of positions", before <= rounding,
              {{"largest difference", before, {0.01, 10}}}),
       aside("weights of equation 19 over 64, 512 and 2048 tokens",
-            "the price: weights turn negative, and rows no longer sum to 1",
+            "the price: weights become negative, and rows no longer sum to 1",
             few.negative < many.negative && many.negative < most.negative && most.largest_sum < 1,
             {{"negative weights, 64 tokens", few.negative, {0, 0.001}},
              {"negative weights, 512 tokens", many.negative, about(0.009, 0.003)},
@@ -156,7 +156,7 @@ std::vector<Claim> model_claims() {
   using enum Verdict;
   return {
       {19, "linear-attention", "rotary embedding works with linear attention", holds_only_if,
-       "features turn after the feature map, and in the numerator alone. Some weights then "
+       "features rotate after the feature map, and only in the numerator. Some weights then "
        "become negative, and their sums shrink as the context grows",
        linear_attention,
        Publications{{"Performer on enwik8: loss 1.70 without and 1.53 with it at 20k steps, 1.30 "

@@ -273,17 +273,16 @@ std::vector<Claim> sentence_claims() {
   return {
       {22, "bag-of-words", "without positions a transformer takes a sentence for a set of words",
        holds_only_if,
-       "every word sees all others and nothing encodes positions. A causal mask alone tells order, "
-       "so decoders without positions work. Every encoding here tells order, but symmetric biases "
-       "do not tell mirror images apart",
+       "every word sees all others and nothing encodes positions. A causal mask alone conveys "
+       "order, so decoders without positions work. Every encoding here conveys order, but "
+       "symmetric biases do not distinguish mirror images",
        a_bag_of_words,
        Publications{
            {"perplexity on the Pile, without and with learned positions: 13.10 and 13.05 for a "
             "causal model of 1.3 billion parameters; 147.18 and 4.06 for a masked model, where "
             "every token sees all",
             "Haviv et al. 2022, arXiv 2203.16634"}}},
-      {23, "clip-is-a-window",
-       "clipping relative positions means to pay no attention to tokens that are too far apart",
+      {23, "clip-is-a-window", "clipping relative positions hides tokens that are too far apart",
        holds_only_if,
        "a window mask hides them; with the clip, all tokens farther away share one vector and "
        "still get attention",

@@ -86,7 +86,7 @@ std::vector<Evidence> decay() {
              "means at 1, 2, 4, ..., 512 tokens fall at each step", falls(random),
              {{"mean at 1", random.front(), about(0, 0.13)},
               {"mean at 512", random.back(), about(0, 0.13)}}),
-      beyond("k is q turned by 100 tokens", octaves, falls(octave_means(ahead)),
+      beyond("k is q rotated by 100 tokens", octaves, falls(octave_means(ahead)),
              {{"distance of the highest score", peak, exactly(100)}}),
       bound_of_roformer(frequencies)};
 }
@@ -340,7 +340,7 @@ std::vector<Claim> similarity_claims() {
                     {"the bound and its figure", "Su et al. 2021, arXiv 2104.09864, 3.4.3"}}},
       {10, "high-dimension", "in high dimension a rotation hardly ever brings two vectors closer",
        fails,
-       "it brings half of all pairs closer in any dimension, because each pair of features turns "
+       "it brings half of all pairs closer in any dimension, because each pair of features rotates "
        "in its own plane, and more than half of those with a negative score before",
        high_dimension},
       {12, "bumps", "the similarity curve has bumps in theory and is well behaved in practice",
@@ -355,7 +355,7 @@ std::vector<Claim> similarity_claims() {
       {14, "clipped-angle", "clipping the angles makes similarity fall strictly with the distance",
        holds_only_if,
        "q and k point the same way in every pair; it is no product of two rotations either, so "
-       "attention has to compute it (ClippedAngle)",
+       "attention must compute it (ClippedAngle)",
        clipped_angle},
   };
 }
