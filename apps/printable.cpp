@@ -71,7 +71,7 @@ std::string shown_name(std::string_view name) {
 }
 
 std::string shown_message(std::string_view message) {
-  constexpr std::size_t half = 4096;  // two of the longest paths, with text about them
+  constexpr std::size_t half = 4096;  // the longest path
   if (message.size() <= 2 * half) return std::string(message);
   const std::string_view beginning = utf8_prefix(message, half);
   const std::size_t end = utf8_prefix(message, message.size() - half).size();

@@ -29,7 +29,7 @@ BASE = 10000.0
 
 def make_rows(positions, head_dim):
     """cos and sin, [S, D]. Angles are in float64: in float32 they are off by up to 0.004 at
-    position 131071, and bfloat16 cannot tell positions beyond 256 apart."""
+    position 131071, and bfloat16 cannot distinguish positions beyond 256."""
     two_i = xp.arange(0, head_dim, 2, dtype=xp.float64)  # pairs i = 0, 1, …
     inv_freq = BASE ** (-two_i / head_dim)
     angles = xp.asarray(positions, dtype=xp.float64)[:, None] * inv_freq  # [S, D/2]

@@ -53,7 +53,7 @@ std::vector<Evidence> learned_like_sinusoidal() {
 }
 
 std::vector<Evidence> independent_positions() {
-  constexpr double independent = 0.05;  // |cosine|; the mean of 511 of 512 features is 0 +- 0.002
+  constexpr double independent = 0.05;  // the mean of 511 cosines of 512 features is 0 +- 0.002
   const double learned = mean_cosine(untrained_table(2), 1);
   const std::vector<double> table = sinusoidal_table();
   const double sinusoidal = mean_cosine(table, 1);

@@ -59,7 +59,7 @@ std::vector<Evidence> cache_stable() {
            changed_keys("yarn", YarnScaling{.factor = 4, .original_context_tokens = trained_tokens},
                         exactly(0)),
            changed_keys("llama3", llama3, exactly(0))}),
-      // Pair 0 of dynamic NTK does not change; nor does position 0 of either rule.
+      // Below 1: dynamic NTK keeps pair 0, and both rules keep position 0.
       keys_when_appending(
           Setting::unmet,
           {changed_keys("dynamic NTK",

@@ -13,7 +13,7 @@
 
 namespace rotary::cli {
 
-// A part of the model that the command was not asked about. If it has no spec, `error` says why.
+// A part of the model other than the inspected one. If it has no spec, `error` says why.
 struct InspectedPart {
   PartInfo info;
   std::optional<ModelSpec> model = {};

@@ -24,7 +24,7 @@ namespace rotary::cli {
 // callers use printable().
 [[nodiscard]] std::string summary_text(const ModelSpec& model);
 
-// The sign of inv_freq does not matter.
+// Turns of a pair within the tokens, at least 0 for either sign of inv_freq.
 [[nodiscard]] double turns_within(double inv_freq, std::int64_t tokens);
 
 // Infinite for a frequency of 0.

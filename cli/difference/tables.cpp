@@ -21,7 +21,7 @@ Complex at(const RowsTable& table, std::int64_t position, std::size_t pair) {
   return {table.cos[i], table.sin[i]};
 }
 
-// Angles are relative to the first row.
+// Compares two tables row by row. Angles are relative to the first row.
 class TableComparison {
  public:
   TableComparison(const RowsTable& one, const RowsTable& other)

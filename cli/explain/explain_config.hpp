@@ -31,8 +31,8 @@ void to_json(Json& json, const Fact& fact);
 [[nodiscard]] std::vector<Fact> facts_of(const ModelSpec& model,
                                          std::optional<std::int64_t> context_tokens);
 
-// null: no such fact. For lists, `from` is null, and `to` has the number and the factors of
-// changes.
+// A null `from` or `to` means that the model has no such fact. For lists `from` is null, and `to`
+// has the number and the factors of changes.
 struct FactChange {
   std::string name;
   std::string layer_type;

@@ -33,8 +33,8 @@ struct FloatArray {
 // The limit for a program's numbers: 1 GiB of float32.
 inline constexpr NpyLimit most_observed{.elements = std::uint64_t{1} << 28};
 
-// path: a file, or "FILE:NAME" for an .npz or safetensors file. dtype: for numbers stored as
-// uint16. Fails as wrong usage, with the names, for an unknown array. Checks elements by
+// path: a file, or "FILE:NAME" for an .npz or safetensors file. dtype: that of numbers stored as
+// uint16. An unknown array is wrong usage, and the message has the names. Checks elements by
 // check_element().
 [[nodiscard]] FloatArray read_floats(std::string_view option, const std::string& path,
                                      std::optional<DType> dtype, const NpyLimit& limit);

@@ -123,7 +123,7 @@ std::string closest_text(const Identification& found) {
                     2, text_width);
 }
 
-// Names the rounded steps, if the bits tell.
+// Names the rounded steps, if the bits determine them.
 std::string rounding_text(const Identification& found) {
   constexpr double known_bits = 0.99;
   const Explanation& best = found.explanations.front();

@@ -55,8 +55,8 @@ struct TensorRows {
   }
 };
 
-// No groups for tensors of neither queries nor keys. Fails, with the tensor's name, if the rows are
-// unknown.
+// No groups if the tensor holds neither queries nor keys. Fails, with the tensor's name, if the
+// order of its rows is unknown.
 [[nodiscard]] TensorRows tensor_rows(const Checkpoint& checkpoint, const NamedShape& tensor);
 
 }  // namespace rotary::cli

@@ -68,7 +68,7 @@ class IndexEvents : public nlohmann::json_sax<nlohmann::json> {
  private:
   [[nodiscard]] bool is_entry() const noexcept { return level_ == 2 && is_map_; }
 
-  // Handles a value that is no file name of a tensor.
+  // Handles a value other than a tensor's file name.
   bool other() {
     if (is_entry()) return refuse_entry();
     return level_ > 1 || (level_ == 1 && !is_map_);

@@ -88,8 +88,8 @@ std::vector<Subject> usual_rules() {
   return subjects;
 }
 
-// For each row the largest |e^(ia) - exact| over pairs, which is the angle's error in radians if
-// small. Empty if the numerics cannot express the spec (ggml).
+// For each row the largest |e^(ia) - exact| over pairs. If small, this is the angle's error in
+// radians. Absent if the numerics cannot express the spec (ggml).
 std::optional<std::vector<double>> largest_errors(const RotarySpec& spec, DType tensors,
                                                   const Integers& positions, const Rotations& truth,
                                                   std::int64_t context) {
@@ -233,7 +233,7 @@ std::string_view effect_of(const Scaling& scaling) {
   return {};
 }
 
-// How much slower than base^(-2i/d) each pair turns, and its place in the rule's ramp.
+// How much slower than base^(-2i/d) each pair rotates, and its place in the rule's ramp.
 Figure scaling(const Request& request) {
   Panel lengths{.x = Axis{"pair of features"},
                 .y = Axis{"wavelength, times longer", Scale::logarithmic}};
@@ -274,7 +274,7 @@ Figure numerics(const Request& request) {
     DType tensors;
   };
   Subject subject = subject_of(request);
-  // If the rule depends on the context, the figure ends where these frequencies do.
+  // If the rule depends on the context, the figure ends where other frequencies begin.
   const auto [context, end] = subject.frequencies.contexts;
   const Integers positions = by_decades(std::min(request.last.value_or(1'000'000), end - 1), 12);
   RotarySpec& spec = subject.spec;

@@ -188,7 +188,7 @@ Figure similarity(const Request& request) {
 
   const Integers near = evenly(last, last <= 2000 ? 2000 : 500);
   const std::int64_t peak = last * 3 / 10;
-  // k is q moved by `peak` tokens, so the score is largest there.
+  // k is q rotated by `peak` tokens, so the score is largest at that distance.
   Integers moved = near;
   for (std::int64_t& distance : moved) distance -= peak;
   Panel linear{.x = Axis{"distance (tokens)"}, .y = similarity_axis};
@@ -215,7 +215,7 @@ Figure similarity(const Request& request) {
           .panels = {std::move(linear), std::move(logarithmic)}};
 }
 
-// Five single pairs, each for a turn and a quarter, and each half of the pairs.
+// The scores of five single pairs, each over 1.25 turns, and of each half of the pairs.
 Figure reach(const Request& request) {
   constexpr double drawn_turns = 1.25;
   const Subject subject = subject_of(request);

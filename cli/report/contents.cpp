@@ -21,7 +21,7 @@
 namespace rotary::cli::page {
 namespace {
 
-// Figures need no more digits. Integers are shorter than doubles.
+// Rounds to the digits that figures need. Writes integers as such, because they are shorter.
 void shorten_numbers(Json& json) {
   if (json.is_structured()) {
     for (Json& element : json) shorten_numbers(element);

@@ -58,7 +58,7 @@ std::string_view own_key(const Problem& problem) {
   return {};
 }
 
-// The config's rope dictionary with these members of its main embedding.
+// The config's rope dictionary, with these members set for its main embedding.
 Json dictionary_with(const Problem& problem, const Json& members) {
   const std::string_view key = own_key(problem);
   Json whole = key.empty() ? Json::object() : problem.part.at(key);

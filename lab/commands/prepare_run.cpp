@@ -140,7 +140,7 @@ void apply_budget(PreparedRun& run, const RunArguments& arguments) {
                   budget.seconds, budget.scale));
 }
 
-// The preset's arms that --only names, by arm or family; none without --only.
+// The names of the preset's arms that --only names, directly or by family. Empty without --only.
 std::vector<std::string> named_arms(const Preset& preset, const std::vector<std::string>& only) {
   std::vector<std::string> names;
   for (const Arm& arm : preset.arms) {

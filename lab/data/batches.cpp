@@ -110,7 +110,7 @@ std::string symbols_from(char first, std::int64_t count, Random& random) {
   return text;
 }
 
-// Digits from the lowest on.
+// The sum of two numbers, whose digits are written lowest first.
 std::string sum_of(const std::string& one, const std::string& other) {
   std::string sum;
   int carry = 0;

@@ -50,7 +50,7 @@ struct ChoiceShape {
 struct Examples {
   std::int64_t rows = 0;
   std::vector<std::int64_t> inputs = {};   // [rows][sequences][tokens]
-  std::vector<std::int64_t> answers = {};  // [rows], below choices(), or 0 ... most_similar
+  std::vector<std::int64_t> answers = {};  // [rows], below choices(), or up to most_similar
 };
 
 // The answer of similarity if every word is the first passage's; STS-B's scale also ends at 5.

@@ -39,7 +39,7 @@ template <class... Arguments>
                 object.name() + ": " + fmt::format(format, std::forward<Arguments>(arguments)...));
 }
 
-// The name becomes a folder.
+// Refuses a name that is not plain, because it becomes a folder.
 void check_plain(const JsonObject& object, std::string_view name) {
   if (is_plain_name(name)) return;
   fail(object, "a name must be {}, got '{}'", plain_name_requirement, name);
@@ -86,7 +86,7 @@ ModelConfig read_model(JsonObject object, Task task) {
   fail(object, "d_model / heads must be an even number, got {} / {}", model.d_model, model.heads);
 }
 
-// The values of a key's list, which are `requirement`.
+// Reads the list at a key. Fails, and states the requirement, if a value does not fit.
 template <class T>
 std::vector<T> read_list(JsonObject& object, std::string_view key, std::string_view requirement,
                          bool (*fits)(const json& value)) {

@@ -73,8 +73,8 @@ enum class AttentionKind {
   return attention == AttentionKind::softmax ? "softmax" : "linear";
 }
 
-// Each byte is a token. masked_lm has one more token, its mask, also in models that start with
-// masked_lm's weights.
+// Each byte is a token. masked_lm has one more token, its mask. Models that start with masked_lm's
+// weights have it, too.
 inline constexpr std::int64_t byte_tokens = 256;
 inline constexpr std::int64_t mask_token = 256;
 

@@ -81,7 +81,7 @@ def t_interval(values):
 
 
 def bootstrap_interval(values):
-    """Percentiles of resampled means (Efron 1979); equal for equal values."""
+    """Percentiles of resampled means (Efron 1979). Equal values give equal intervals."""
     if len(values) < LEAST_WINDOWS:
         return None
     random = split_mix(BOOTSTRAP_SEED)

@@ -81,7 +81,7 @@ def looks_of(results):
 
 
 def of_arms(results, panel, points):
-    """A line per arm through points(cell)."""
+    """Adds a line per arm, through the points(cell) of its cells."""
     looks = looks_of(results)
     for arm in results["arms"]:
         panel.add(arm["name"], looks[arm["name"]],

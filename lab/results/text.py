@@ -95,7 +95,7 @@ PAIR = ("layer", "pair", "inv_freq", "q_energy", "k_energy", "loss_unturned", "l
 
 
 def pairs_csv(results):
-    """"" if no cell has pairs."""
+    """Pairs as CSV; empty if no cell has any."""
     rows = [(arm["name"], str(cell["seed"]), *(number(pair[key]) for key in PAIR))
             for arm, cell in cells_of(results) for pair in cell["pairs"]]
     return csv("arm,seed," + ",".join(PAIR), rows) if rows else ""

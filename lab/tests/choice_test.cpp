@@ -209,7 +209,7 @@ TEST(Spearman, EqualsPublishedExamples) {
   // Wikipedia's example, hours of television and IQ: -29/165.
   const auto iq = torch::tensor({106, 100, 86, 101, 99, 103, 97, 113, 112, 110});
   const auto hours = torch::tensor({7, 27, 2, 50, 28, 29, 20, 12, 6, 17});
-  // Ten roundings of numbers up to 1, in sums and roots.
+  // About ten roundings of numbers up to 1, in sums and roots.
   constexpr double near = 1e-15;
   EXPECT_NEAR(*spearman(iq, hours), -29.0 / 165, near);
   // From scipy.stats.spearmanr's documentation, with a tie.

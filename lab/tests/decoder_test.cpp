@@ -74,7 +74,8 @@ std::vector<nlohmann::json> all_encodings() {
   return all;
 }
 
-// The model is trained on 24 tokens and continues beyond; learned positions end there.
+// Texts are longer than the trained 24 tokens. Learned positions end at the trained length, so they
+// are trained on the full text.
 ModelConfig config_for(const nlohmann::json& settings) {
   return {.task = Task::causal_lm,
           .d_model = 32,
@@ -93,7 +94,8 @@ void disturb(Positions& positions) {
   }
 }
 
-// FIRE adds products, Sandwich adds cosines; the other biases have a single term.
+// The largest sum of a bias's absolute terms. FIRE adds products, Sandwich adds cosines; a bias of
+// another kind is one term.
 double bias_terms_of(const Encoding& encoding, const ModelConfig& config, Transformer& model) {
   const auto* bias = std::get_if<BiasEncoding>(&encoding.kind);
   if (bias == nullptr) return 0;
@@ -102,7 +104,7 @@ double bias_terms_of(const Encoding& encoding, const ModelConfig& config, Transf
   if (const auto* fire = std::get_if<FireEncoding>(bias)) {
     double most = 0;
     for (const auto& each : model->positions()->named_parameters()) {
-      // c and threshold, then [width] twice, [heads][width], [heads]; the input is at most 1.
+      // Parameters: c and threshold, then [width] twice, [heads][width], [heads]. Inputs are <= 1.
       const auto sizes = each.value().abs();
       const auto hidden =
           sizes.slice(0, 2, 2 + fire->width) + sizes.slice(0, 2 + fire->width, 2 + 2 * fire->width);

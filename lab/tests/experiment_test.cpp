@@ -71,7 +71,7 @@ TEST(Experiment, AnArmReplacesThePresetsSettings) {
   EXPECT_EQ(cells[0].encoding.name, "long");
   EXPECT_EQ(folder_of(cells[0]), "tiny-quick/long/seed-7");
   EXPECT_EQ(start_folder_of(cells[0]), "e2-quick/rope/seed-7");
-  // The first seed's arms come first; an arm with its own seeds has only those.
+  // The arm's own seed replaces the preset's single seed, so each arm has one cell.
   const auto all = cells_of(experiment, {.preset = "quick", .only = {}, .seeds = {}});
   EXPECT_EQ(all.size(), find_preset(experiment, "quick").arms.size());
 }

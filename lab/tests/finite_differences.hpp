@@ -22,7 +22,7 @@
 
 namespace rotary::lab {
 
-// loss() returns an at::Tensor with one number, the mean over a batch.
+// The derivative of loss() by the number. loss() returns an at::Tensor: the mean over a batch.
 double difference(const auto& loss, double& number) {
   constexpr double step = 1e-5;
   const torch::NoGradGuard no_gradient;

@@ -39,7 +39,7 @@ inline std::string tiny_json(std::string_view task, int steps = 30) {
       task, steps, names);
 }
 
-// The text with its first `what` replaced.
+// The text with the first occurrence of `what` replaced.
 inline std::string replaced(std::string text, std::string_view what, std::string_view by) {
   text.replace(text.find(what), what.size(), by);
   return text;

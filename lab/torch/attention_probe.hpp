@@ -9,8 +9,8 @@
 namespace rotary::lab {
 
 struct AttentionProbe {
-  at::Tensor q_squares;      // [features], f64: of queries over all tokens and heads
-  at::Tensor k_squares;      // likewise of keys
+  at::Tensor q_squares;      // [features], f64: sums of squares over queries of all heads
+  at::Tensor k_squares;      // likewise over keys
   double distance = 0;       // tokens from each query to its keys: weighted means, summed
   std::int64_t queries = 0;  // over all heads
 

@@ -79,7 +79,7 @@ function makeSection(section, place) {
   return redraw;
 }
 
-// A figure about one encoding has its name in the title; removed if several are shown.
+// A panel's title, without the encoding's name that figures about one encoding add.
 function panelTitle({ figure, panel, index }) {
   if (mapsOf(figure).length > 0) return panel.title[0].toUpperCase() + panel.title.slice(1);
   let { title } = figure;
