@@ -162,7 +162,7 @@ TEST(Triplets, LongerSequencesStartAtTheSamePlaces) {
   }
 }
 
-TEST(SameDocument, AnswersOneForPassagesOfOneDocument) {
+TEST(SameDocument, AnswersYesForPassagesOfOneDocument) {
   const Asked asked = ask(Task::same_document);
   const Examples examples = training_examples(asked.training(), 200, 1, 0);
   for (std::int64_t row = 0; row < 200; ++row) {

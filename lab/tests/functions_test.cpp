@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(Tasks, Functions, testing::Values(Task::causal_lm, Task
 RotarySpec rope() { return {.head_dim = head_dim, .base = 10000.0, .pairing = Pairing::half}; }
 
 // Runs the rotations for GPUs (composed.hpp) on the processor.
-TEST_F(Functions, ComposedRotationsEqualTheFusedOnes) {
+TEST_F(Functions, ComposedRotationsEqualTheLibrarys) {
   std::vector<RotarySpec> specs(4, rope());
   specs[1].pairing = Pairing::interleaved;
   specs[2].rotary_dim = 4;
@@ -89,7 +89,7 @@ TEST_F(Functions, ComposedRotationsEqualTheFusedOnes) {
   }
 }
 
-TEST_F(Functions, ComposedShawAndLearnedRowsEqualTheFusedOnes) {
+TEST_F(Functions, ComposedShawAndLearnedRowsEqualTheLibrarys) {
   const ShawWindow window{.left = 5, .right = 3};
   const auto table = at::randn({window.rows(), head_dim}, f64);
   const auto scores = at::randn({2, heads, tokens, tokens}, f64);

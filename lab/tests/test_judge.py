@@ -91,7 +91,7 @@ class Judge(unittest.TestCase):
                                       Measure("learned", metric="steps_to@learned"), 0.5))
         self.assertEqual(judged["verdict"], "confirmed")
 
-    def test_a_family_stands_for_its_best_arm_and_its_rates_metric_is_a_mean(self):
+    def test_a_familys_name_means_its_best_arm_and_rates_average_its_arms(self):
         preset = {"encodings": ["rope", "none"], "seeds": [1], "learning_rates": [0.1, 0.2]}
         arms = [arm("rope-lr-0.1", 2, family="rope", spikes=0.1),
                 arm("rope-lr-0.2", 9, family="rope", spikes=0.3),  # worse than ln 256

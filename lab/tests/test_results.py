@@ -123,7 +123,7 @@ class Results(MadeRuns):
         refused = self.lab("results", self.experiment, "--only", "ropes", expect=2)
         self.assertIn("--only must name encodings of the preset, got 'ropes'", refused)
 
-    def test_unfinished_cells_are_left_out_and_torn_ones_named(self):
+    def test_unfinished_cells_are_left_out_and_a_torn_log_is_named(self):
         cell = self.path / "runs" / "e1-made-quick" / "rope" / "seed-2"
         (cell / "done.json").unlink()
         [found] = self.results(self.experiment)

@@ -72,7 +72,7 @@ TEST(EncoderDecoder, PaddingChangesNoLoss) {
   }
 }
 
-TEST(EncoderDecoder, SeesTheWholeSourceAndEarlierTargets) {
+TEST(EncoderDecoder, SeesTheFullSourceAndEarlierTargets) {
   const torch::NoGradGuard no_gradient;
   for (const NamedEncoding& named : named_encodings()) {
     SCOPED_TRACE(named.name);
