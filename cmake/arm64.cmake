@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Toolchain of preset arm64: aarch64 gcc on any Debian machine. Its libraries are in a separate
-# tree, which tools/dev/arm.sh fills; its programs run under qemu-user.
+# Toolchain of preset arm64: Debian's aarch64 gcc. tools/dev/arm.sh fills the sysroot with arm64
+# libraries. Programs run under qemu-user.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
@@ -16,7 +16,7 @@ set(ENV{PKG_CONFIG_SYSROOT_DIR} "${sysroot}")
 set(ENV{PKG_CONFIG_LIBDIR}
   "${sysroot}/usr/lib/aarch64-linux-gnu/pkgconfig:${sysroot}/usr/share/pkgconfig")
 
-# Emulates ARMv8.0-A, the common base of 64-bit Arm: later instructions end the program. The path is
-# absolute, since tests start programs with other search paths.
+# Emulates ARMv8.0-A, the common base of 64-bit Arm. A later instruction ends the program. qemu's
+# path is absolute, since tests start programs with another PATH.
 find_program(ROTARY_QEMU qemu-aarch64 REQUIRED)
 set(CMAKE_CROSSCOMPILING_EMULATOR "${ROTARY_QEMU}" -cpu cortex-a72 -L "${sysroot}")

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# Every dependency with its purpose, licence and oldest version. All are Debian 12 packages, which
-# ./dev installs; the library's two may also come as sources. rotary_third_party lists those that
-# are part of the installation. The lab's own are in lab/CMakeLists.txt.
+# Every dependency with its purpose, licence and oldest version. ./dev installs those that are
+# Debian 12 packages. Highway and nlohmann/json may also come as sources. rotary_third_party records
+# the parts of an installation. lab/CMakeLists.txt has the lab's own dependencies.
 
 include("${CMAKE_CURRENT_LIST_DIR}/third_party.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/sources.cmake")
 
-# libhwy-dev. Private: its headers are compiled into the library, which loads its shared object. The
-# commit is tag 1.0.3, for which bits and counts are recorded.
+# libhwy-dev. Only the library uses it: it compiles the headers and loads the shared object. The
+# commit is tag 1.0.3, with which bits and instruction counts are recorded.
 set(rotary_hwy_version 1.0.3)
 set(rotary_highway hwy::hwy)
 rotary_find(highway
@@ -18,7 +18,7 @@ rotary_find(highway
   COMMIT 58746ca5b9f9444a2a3549704602ecc6239f8f41)
 if(NOT hwy_FOUND)
   rotary_get_version(hwy_VERSION "${rotary_highway_folder}/hwy/highway.h" HWY)
-  # The library calls only these files of Highway; other versions need others.
+  # Version 1.0.3 needs only the two sources below. Another version may need others.
   if(NOT hwy_VERSION VERSION_EQUAL rotary_hwy_version)
     message(FATAL_ERROR "Highway in ${rotary_highway_folder} must be ${rotary_hwy_version}, got "
       "${hwy_VERSION}")
@@ -28,7 +28,7 @@ if(NOT hwy_FOUND)
     "${rotary_highway_folder}/hwy/per_target.cc" "${rotary_highway_folder}/hwy/targets.cc")
   target_include_directories(rotary_highway SYSTEM PUBLIC "${rotary_highway_folder}")
   target_compile_definitions(rotary_highway PUBLIC HWY_STATIC_DEFINE)
-  # Highway's assertions contain file names.
+  # Highway's assertions contain file names, which must not show this machine's paths.
   target_compile_options(rotary_highway PUBLIC
     "-ffile-prefix-map=${rotary_highway_folder}=highway")
   target_compile_features(rotary_highway PRIVATE cxx_std_20)
@@ -46,9 +46,8 @@ rotary_third_party(Highway
   HELD contained
   WHY "kernels written once, compiled for each instruction set, chosen at run time")
 
-# nlohmann-json3-dev, headers only. Private to src/model, which does not use its tree, since
-# destroying one allocates. The tool's answers are such trees; tests read golden data with it. The
-# commit is tag v3.11.2.
+# nlohmann-json3-dev, headers only. src/model uses the SAX parser alone, since destroying a JSON
+# tree allocates. The tool writes JSON trees, and tests read golden data. The commit is tag v3.11.2.
 if(NOT ROTARY_CORE_ONLY)
   rotary_find(nlohmann_json
     PACKAGE nlohmann_json
@@ -77,13 +76,13 @@ if(NOT ROTARY_CORE_ONLY)
     WHY "its SAX interface lets us refuse duplicate keys and depth while reading a config")
 endif()
 
-# Part of the C library (glibc, LGPL-2.1+). Only rotary::threads; the core starts no thread.
+# Part of glibc (LGPL-2.1+). Only rotary::threads starts threads.
 find_package(Threads REQUIRED)
 
 if(ROTARY_PYTHON)
-  # From a Python package index, by pyproject.toml. Private to python/module: against CPython's C
-  # API the module would be ten times the code. The runtime is a separate package, nanobind-backend,
-  # so that one module fits every CPython from 3.10 on.
+  # nanobind comes from a Python package index, by pyproject.toml. Only python/module uses it. With
+  # CPython's C API alone the module would need ten times the code. nanobind's runtime is a separate
+  # package, nanobind-backend, so that one module fits every CPython from 3.10 on.
   find_package(Python 3.10 REQUIRED
     COMPONENTS Interpreter Development.Module OPTIONAL_COMPONENTS Development.SABIModule)
   find_package(nanobind 3.1 CONFIG REQUIRED)
@@ -109,8 +108,7 @@ if(ROTARY_PYTHON)
 endif()
 
 if(ROTARY_TOOL OR ROTARY_DEVELOPER OR ROTARY_FUZZ)
-  # libfmt-dev; its headers are compiled into tool and tests. A wheel cannot rely on the shared
-  # object.
+  # libfmt-dev, for tool and tests. A wheel uses the headers alone: machines may lack the library.
   find_package(fmt 9 CONFIG REQUIRED)
   set(rotary_fmt fmt::fmt)
   if(ROTARY_PYTHON)
@@ -140,7 +138,7 @@ if(ROTARY_TOOL)
     WHY "subcommands and option parsing")
 
   # libjs-chart.js, embedded in the pages of `report`. It is text for a browser, so a cross-build
-  # takes this machine's.
+  # takes this machine's copy.
   find_file(CHART_JS chart.min.js NO_CMAKE_FIND_ROOT_PATH
     PATHS /usr/share/javascript/chart.js /usr/share/nodejs/chart.js/dist
     DOC "chart.min.js of Chart.js 3")
@@ -165,8 +163,8 @@ if(ROTARY_TOOL)
 endif()
 
 if(ROTARY_TOOL_BENCH OR ROTARY_DEVELOPER OR ROTARY_FUZZ)
-  # libmpfr-dev, which brings libgmp-dev. For the reference: tests, fuzz targets, rotary-start and
-  # the tool's command bench, which verifies with it; not for the libraries.
+  # libmpfr-dev, which installs libgmp-dev. Only the reference uses it: in tests, fuzz targets,
+  # rotary-start and `rotary bench`. The libraries do not.
   find_package(PkgConfig REQUIRED)
   pkg_check_modules(mpfr REQUIRED IMPORTED_TARGET mpfr>=4.2)
   rotary_third_party("GNU MPFR"
@@ -190,8 +188,7 @@ endif()
 
 if(ROTARY_TOOL_NPZ)
   find_package(PkgConfig REQUIRED)
-  # libzip-dev. Found by pkg-config, because Debian's CMake package requires other packages'
-  # programs.
+  # libzip-dev, found by pkg-config: Debian's CMake package requires other packages' programs.
   pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip>=1.7)
   rotary_third_party(libzip
     VERSION "${libzip_VERSION}"
@@ -203,17 +200,16 @@ if(ROTARY_TOOL_NPZ)
     WHY "the .npz container of table")
 endif()
 
-# gnuplot-nox (gnuplot's own licence, free to use) is a program that `rotary plot` runs to draw SVG
-# and PNG, also in 3D. Building does not need it; without it tests of drawing are skipped.
+# gnuplot-nox (gnuplot's own licence, free to use) is a program. `rotary plot` runs it to draw SVG
+# and PNG, also in 3D. Building does not need it. Without it, tests of drawing are skipped.
 
 if(ROTARY_DEVELOPER)
-  # libgtest-dev (BSD-3-Clause). Tests.
+  # libgtest-dev (BSD-3-Clause), for tests.
   find_package(GTest 1.12 CONFIG REQUIRED)
 
-  # librapidcheck-dev (BSD-2-Clause). Tests: properties over generated inputs, shrunk on failure.
+  # librapidcheck-dev (BSD-2-Clause), for tests: properties over generated inputs, which it shrinks.
   find_package(rapidcheck CONFIG REQUIRED)
 endif()
 
-# CUDA's toolkit (NVIDIA's licence), only with ROTARY_CUDA: nvcc, and its runtime, which becomes
-# part of the library (cuda/CMakeLists.txt). NVIDIA's GPUs have no alternative that works without
-# it.
+# CUDA's toolkit (NVIDIA's licence), only with ROTARY_CUDA: nvcc and the runtime. The runtime is
+# linked into the library (cuda/CMakeLists.txt). No alternative drives NVIDIA's GPUs without it.

@@ -6,7 +6,7 @@ include(CMakePackageConfigHelpers)
 set(rotary_package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/rotary")
 get_target_property(rotary_library_type rotary TYPE)
 
-# C programs must also link these with a static library.
+# A C program that links the static library must link these too.
 set(rotary_cxx_runtime ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})
 list(FILTER rotary_cxx_runtime INCLUDE REGEX "^(stdc\\+\\+|c\\+\\+|m)$")
 list(TRANSFORM rotary_cxx_runtime REPLACE "(.+)" "\$<LINK_ONLY:\\1>"
@@ -48,13 +48,13 @@ if(ROTARY_TOOL)
 endif()
 
 # Build and install trees have the same layout, so installed paths also work in the build tree.
-# Otherwise CMake pads the build tree's paths with empty elements until installation; the loader
+# Otherwise CMake pads the build tree's paths with empty elements until installation. The loader
 # reads an empty element as the current directory, where anybody may write.
 set_target_properties(${rotary_installed_targets} PROPERTIES
   BUILD_WITH_INSTALL_RPATH ON
   INSTALL_RPATH_USE_LINK_PATH ON)
 
-# For find_package(rotary CONFIG). While the major version is 0, minor versions may break.
+# For find_package(rotary CONFIG). While the major version is 0, a minor version may break callers.
 install(EXPORT rotaryTargets NAMESPACE rotary:: DESTINATION "${rotary_package_folder}")
 set(rotary_find_cuda "# CUDA is left out.")
 if(ROTARY_CUDA)
@@ -78,8 +78,8 @@ install(
     "${CMAKE_CURRENT_BINARY_DIR}/rotaryConfigVersion.cmake"
   DESTINATION "${rotary_package_folder}")
 
-# For pkg-config. With only a static library, plain --libs must name everything it needs. libhwy is
-# named directly unless it is inside, since requiring its package would pass on its compile flags.
+# For pkg-config. If rotary is static, plain --libs must name every library that it needs. Highway
+# is named as a library unless rotary contains it: its package would add compile flags.
 set(rotary_pc_highway hwy)
 if(TARGET rotary_highway)
   set(rotary_pc_highway "")

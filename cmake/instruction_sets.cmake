@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # rotary_instruction_sets: the sets to compile kernels for besides the compiler's baseline, best
-# first, by Highway's names. On 64-bit Arm the baseline, NEON, is the only one.
+# first, by Highway's names. 64-bit Arm has only the baseline, NEON.
 set(ROTARY_INSTRUCTION_SETS all CACHE STRING
-  "all, native (this machine's best), runnable (each of this machine's), or of AVX3;AVX2;SSE4")
+  "all, native (this machine's best), runnable (all of this machine), or names: AVX3;AVX2;SSE4")
 
 set(rotary_instruction_sets "")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   set(rotary_instruction_sets AVX3 AVX2 SSE4)
 endif()
 
-# By the names in /proc/cpuinfo.
+# Features that each set needs, as /proc/cpuinfo names them.
 set(rotary_features_of_AVX3 avx512f avx512bw avx512dq avx512vl)
 set(rotary_features_of_AVX2 avx2 fma bmi2 f16c)
 set(rotary_features_of_SSE4 sse4_1 sse4_2 pclmulqdq aes)
@@ -34,7 +34,7 @@ if(ROTARY_INSTRUCTION_SETS MATCHES "^(native|runnable)$")
 elseif(NOT ROTARY_INSTRUCTION_SETS STREQUAL all)
   foreach(set IN LISTS ROTARY_INSTRUCTION_SETS)
     if(NOT set IN_LIST rotary_instruction_sets)
-      message(FATAL_ERROR "ROTARY_INSTRUCTION_SETS must be all, native, runnable, or of "
+      message(FATAL_ERROR "ROTARY_INSTRUCTION_SETS must be all, native, runnable, or names from "
         "'${rotary_instruction_sets}', got '${ROTARY_INSTRUCTION_SETS}'")
     endif()
   endforeach()

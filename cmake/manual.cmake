@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Manual pages and completions, printed by the tool itself. A cross-build without an emulator cannot
-# run it and has none.
+# Installs manual pages and completions, which the tool prints. A cross-build without an emulator
+# cannot run the tool, so it installs none.
 if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
   message(STATUS "rotary: no manual pages and completions, since the tool cannot run here")
   return()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes THIRD-PARTY-NOTICES.md for people and rotary.spdx.json (SPDX 2.3) for tools, about the
+# Writes THIRD-PARTY-NOTICES.md for people and rotary.spdx.json (SPDX 2.3) for tools. Both list the
 # installed parts that rotary_third_party recorded.
 set(rotary_notices_file "${PROJECT_BINARY_DIR}/THIRD-PARTY-NOTICES.md")
 set(rotary_sbom_file "${PROJECT_BINARY_DIR}/rotary.spdx.json")

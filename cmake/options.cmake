@@ -6,7 +6,7 @@ cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH rotary_repository)
 set(ROTARY_SANITIZE "" CACHE STRING "Comma-separated sanitizers, for example address,undefined")
 
 set(ROTARY_COLD -O1 CACHE STRING
-  "Level of what no call for each token enters, in a release; -Os: smaller, slower to build")
+  "Optimization in a release of code that runs for no token; -Os: smaller, slower to build")
 
 if(PROJECT_IS_TOP_LEVEL)
   set(CMAKE_CXX_EXTENSIONS OFF)
@@ -17,10 +17,11 @@ if(PROJECT_IS_TOP_LEVEL)
   endif()
 endif()
 
-# Lets a compiler cache find objects of another checkout: it hashes paths as relative ones and
-# precompiled headers by content. Depend mode hashes the files that were read; the preprocessed text
-# would match a precompiled header of different files. Public headers have include guards because
-# g++ tells #pragma once files apart by their times, which differ for cached precompiled headers.
+# Lets ccache reuse objects of another checkout. It hashes relative paths, and the content of
+# precompiled headers. Depend mode hashes each file that the compiler read; a hash of the
+# preprocessed text would not notice a changed precompiled header. Public headers have include
+# guards: g++ tells files with #pragma once apart by their times, which differ for cached
+# precompiled headers.
 if(PROJECT_IS_TOP_LEVEL)
   find_program(ROTARY_CCACHE ccache DOC "ccache; empty: without one")
 endif()
@@ -37,9 +38,9 @@ target_compile_options(rotary_options INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror=switch
   # The numeric contract promises fixed bits, so products and sums fuse only where the code says so.
   -ffp-contract=off
-  # g++ would collect garbage from 128 MiB on, for a tenth of its time.
+  # g++'s garbage collector takes a tenth of its time. By default it starts at 128 MiB.
   $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=1000000>
-  # Shows ccache which precompiled header is used.
+  # Tells ccache which precompiled header is used.
   $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>
   $<$<BOOL:${ROTARY_WARNINGS_AS_ERRORS}>:-Werror>)
 

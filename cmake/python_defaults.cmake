@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Defaults for building the Python package, set before the options: the module, and the tool if its
-# dependencies are found. MPFR and libzip are off, since a wheel cannot contain them.
+# Defaults for building the Python package, set before the options. It has the module, and the tool
+# if its dependencies are found. Nothing in it may need MPFR or libzip: a wheel cannot contain them.
 set(rotary_is_whole OFF)
 find_package(fmt 9 CONFIG QUIET)
 find_package(CLI11 2.1 CONFIG QUIET)
@@ -17,9 +17,9 @@ foreach(option IN ITEMS ROTARY_TOOL_BENCH ROTARY_TOOL_NPZ ROTARY_INSTALL ROTARY_
   set(${option} OFF CACHE BOOL "Off in the Python package")
 endforeach()
 
-# `pip install .` builds for this machine. A wheel for others asks for all sets.
+# `pip install .` builds for this machine. A wheel for other machines must ask for all sets.
 if(NOT DEFINED ROTARY_INSTRUCTION_SETS AND NOT CMAKE_CROSSCOMPILING AND EXISTS /proc/cpuinfo)
   set(ROTARY_INSTRUCTION_SETS native CACHE STRING "As cmake/instruction_sets.cmake says")
-  message(STATUS "rotary: kernels for this machine's best instruction set; for a wheel that others "
-    "take: pip wheel . -C cmake.define.ROTARY_INSTRUCTION_SETS=all")
+  message(STATUS "rotary: kernels for this machine's best instruction set; for a wheel for "
+    "other machines: pip wheel . -C cmake.define.ROTARY_INSTRUCTION_SETS=all")
 endif()

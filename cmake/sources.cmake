@@ -4,8 +4,8 @@ include(FetchContent)
 
 # rotary_find(<name> PACKAGE <package> VERSION <oldest> DEBIAN <package> REPOSITORY <address>
 #   COMMIT <hash>)
-# Looks for the CMake package. Without it, or with FETCHCONTENT_SOURCE_DIR_<NAME>, takes the sources
-# from that folder or else the repository. Sets <package>_VERSION if a package was found, otherwise
+# Takes the CMake package if it is found and FETCHCONTENT_SOURCE_DIR_<NAME> is unset, and sets
+# <package>_VERSION. Otherwise takes sources from that folder, or else from the repository, and sets
 # rotary_<name>_folder.
 macro(rotary_find name)
   cmake_parse_arguments(rotary_find "" "PACKAGE;VERSION;DEBIAN;REPOSITORY;COMMIT" "" ${ARGN})
@@ -24,7 +24,7 @@ macro(rotary_find name)
   endif()
 endmacro()
 
-# If the sources are unreachable, fails with advice instead of FetchContent's page of git output.
+# Fails with advice if the sources are unreachable, instead of FetchContent's page of git output.
 # Reads rotary_find's arguments.
 function(rotary_require_source name)
   if(FETCHCONTENT_SOURCE_DIR_${rotary_find_upper} OR EXISTS "${FETCHCONTENT_BASE_DIR}/${name}-src")

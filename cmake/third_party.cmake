@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Other people's work in the installation: dependencies.cmake records it, notices.cmake and the
-# report's page read it.
+# Third-party parts of an installation. dependencies.cmake records them for the notices and
+# cli/report.
 
 # rotary_third_party(<name> VERSION <version> LICENCE <SPDX expression> COPYRIGHT <holder>...
 #   HOME <address> USER <library|tool> HELD <contained|linked> WHY <text>)
@@ -26,8 +26,8 @@ function(rotary_get_third_party name)
   endforeach()
 endfunction()
 
-# rotary_get_notice(<variable> <name>): a copyright and licence. LICENSE, installed with every
-# notice, holds the Apache License.
+# rotary_get_notice(<variable> <name>): the part's copyright and licence. The Apache License is not
+# repeated: LICENSE is installed beside every notice.
 set(rotary_licence_folder "${CMAKE_CURRENT_LIST_DIR}/licences")
 function(rotary_get_notice variable name)
   rotary_get_third_party("${name}")
