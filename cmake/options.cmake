@@ -6,7 +6,7 @@ cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH rotary_repository)
 set(ROTARY_SANITIZE "" CACHE STRING "Comma-separated sanitizers, for example address,undefined")
 
 set(ROTARY_COLD -O1 CACHE STRING
-  "Optimization in a release of code that runs for no token; -Os: smaller, slower to build")
+  "Release optimization of code off the per-token path; -Os: smaller, slower to build")
 
 if(PROJECT_IS_TOP_LEVEL)
   set(CMAKE_CXX_EXTENSIONS OFF)

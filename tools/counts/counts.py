@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts instructions of the hot calls with callgrind and compares them with recorded.json. Unlike
-times they are the same in every run, so a change of a few percent shows on the busiest machine.
+"""Counts instructions of the hot calls with callgrind and compares them with recorded.json. Counts
+are the same in every run, unlike times, so a change of a few percent shows on any machine.
 
     counts.py PROGRAM RECORDED [--accept | --if-recorded]
 
-PROGRAM is rotary-counts, RECORDED the numbers for each compiler and instruction set. --accept
-writes the new counts. Exits with 1 if a count differs by more than 2 % from the record, in either
-direction: an improvement must be recorded too, or it could be lost unseen."""
+PROGRAM is rotary-counts. RECORDED holds the counts for each compiler and instruction set.
+--accept writes the new counts. Exits with 1 if a count differs by more than 2 % from the record,
+in either direction. An improvement must be recorded too, or it could be lost unseen."""
 
 import argparse
 import json
@@ -24,7 +24,7 @@ SUMMARY = re.compile(r"^(?:summary|totals): (\d+)", re.MULTILINE)
 
 
 def count(program, instruction_set):
-    """The compiler, and the instructions of each call by name."""
+    """Returns the compiler, and the instruction count of each call by name."""
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "out"
         result = subprocess.run(
@@ -69,16 +69,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
     parser.add_argument("recorded", type=pathlib.Path)
-    parser.add_argument("--accept", action="store_true", help="record what is counted now")
+    parser.add_argument("--accept", action="store_true", help="record the new counts")
     parser.add_argument("--if-recorded", action="store_true",
-                        help="count only with a compiler that has recorded numbers")
+                        help="do nothing if this compiler has no recorded counts")
     options = parser.parse_args()
     recorded = json.loads(options.recorded.read_text()) if options.recorded.exists() else {}
     if options.if_recorded:
         compiler = subprocess.run([options.program], capture_output=True, text=True,
                                   check=True).stdout.splitlines()[0]
         if compiler not in recorded:
-            print(f"nothing is counted: {options.recorded} has no numbers of {compiler}")
+            print(f"nothing is counted: {options.recorded} has no counts for {compiler}")
             return
     wrong = 0
     for instruction_set in INSTRUCTION_SETS:
@@ -90,8 +90,8 @@ def main():
         options.recorded.write_text(json.dumps(recorded, indent=2) + "\n")
         print(f"\nrecorded in {options.recorded}")
     elif wrong:
-        sys.exit(f"\n{wrong} counts are more than {ALLOWED:.0%} from those of {options.recorded}; "
-                 "where the change is meant: ./dev counts --accept")
+        sys.exit(f"\n{wrong} counts differ by more than {ALLOWED:.0%} from {options.recorded}; "
+                 "if the change is meant: ./dev counts --accept")
 
 
 main()

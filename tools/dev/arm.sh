@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev arm: runs the tests on 64-bit Arm, cross-built, under qemu-user. The arm64 packages go into
-# a tree under build/. Their apt sees an empty system, so this machine's packages do not change.
+# ./dev arm: runs the tests on 64-bit Arm, cross-built, under qemu-user. apt takes a tree under
+# build/ for an empty system and puts arm64 packages there, so this machine's packages do not
+# change.
 
 arm_sysroot="$PWD/build/arm64/sysroot"
 
@@ -13,8 +14,8 @@ cmd_arm() {
   arm_run build/arm64/bin/rotary inspect models/llama-3.1-8b.json
 }
 
-# Fetches the packages that libraries of packages_build need for linking and running. The stamp
-# names them, so another list makes another tree.
+# Fetches the arm64 libraries of packages_build, for linking and running. The stamp lists the
+# packages: a changed list makes a new tree.
 arm_fill_sysroot() {
   local packages=(libstdc++6) name stamp="$arm_sysroot/.filled"
   for name in "${packages_build[@]}"; do

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev consumers: rotary as others get it. Builds releases (shared and static, whole and core only,
-# Highway and nlohmann from packages and from sources), installs and moves them, and uses them in
-# the projects of tests/consumers. Two of these take rotary's sources instead. Finally builds the
-# tool without MPFR and libzip.
+# ./dev consumers: tests rotary as its users get it. Builds releases: shared and static, full and
+# core only, with dependencies from packages and from sources. Installs and moves each release, and
+# uses it in the projects of tests/consumers. Two projects take rotary's sources instead. Finally
+# builds the tool without MPFR and libzip.
 
 consumers_folder=build/consumers
 
@@ -24,7 +24,7 @@ cmd_consumers() {
   stage "every consumer builds and runs"
 }
 
-# Uses the core alone, which does not need nlohmann.
+# Uses the core alone, which does not need nlohmann/json.
 consumers_use_core() {
   local options=(-D ROTARY_CORE_ONLY=ON -D CMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON)
   consumers_install core_static core "${options[@]}" -D BUILD_SHARED_LIBS=OFF
@@ -35,8 +35,8 @@ consumers_use_core() {
   ROTARY_PREFIX="$PWD/$consumers_folder/core/moved" /usr/bin/python3 -B tests/install/core_test.py
 }
 
-# consumers_use_sources CONSUMER...: builds without installed Highway and nlohmann, from Debian's
-# tarballs of their releases.
+# consumers_use_sources CONSUMER...: builds with Highway and nlohmann/json from Debian's source
+# tarballs instead of the installed ones.
 consumers_use_sources() {
   local sources="$PWD/build/tarballs"
   consumers_get_tarballs "$sources" >"$sources.log" 2>&1 ||
@@ -52,7 +52,7 @@ consumers_use_sources() {
   consumers_compare_bits sources
 }
 
-# consumers_get_tarballs FOLDER: fetches FOLDER/highway and FOLDER/json, even if the system's
+# consumers_get_tarballs FOLDER: fetches FOLDER/highway and FOLDER/json, even if this machine's apt
 # sources lack deb-src.
 consumers_get_tarballs() {
   local folder="$1"
@@ -116,15 +116,15 @@ consumers_use() {
   done
 }
 
-# consumers_compare_bits KIND: cmake_bits must print the same as with the shared library.
+# consumers_compare_bits KIND: cmake_bits must print the same with this and the shared library.
 consumers_compare_bits() {
   diff <("$consumers_folder/shared/cmake_bits/consumer") \
     <("$consumers_folder/$1/cmake_bits/consumer") ||
     die "the $1 library must compute the bits of the shared one"
 }
 
-# consumers_refuse_paths PREFIX: no installed file may contain a path of this checkout. (A checkout
-# at /rotary is skipped, since include/rotary/ contains that.)
+# consumers_refuse_paths PREFIX: no installed file may contain a path of this checkout. Searches for
+# its subfolders, since a checkout at /rotary would match include/rotary/.
 consumers_refuse_paths() {
   local found
   found="$(grep --recursive --files-with-matches --fixed-strings \

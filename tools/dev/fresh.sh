@@ -20,7 +20,7 @@ cmd_fresh() {
   ((EUID == 0)) || die "fresh changes its root directory, which needs root: sudo ./dev fresh"
   install_packages debootstrap git
   [[ -z "$(git status --porcelain)" ]] ||
-    echo "note: HEAD is cloned; the changes that are not committed take no part"
+    echo "note: HEAD is cloned without your uncommitted changes"
   if [[ -z "$mirror" ]]; then
     mirror="$(fresh_sources | awk -v suite="$fresh_suite" '$3 == suite { print $2; exit }')"
   fi
@@ -38,7 +38,7 @@ cmd_fresh() {
   fresh_step "./dev start" fresh_inside /rotary "./dev start"
   fresh_step "./dev test" fresh_inside /rotary "./dev test"
   fresh_step "./dev tsan" fresh_inside /rotary "./dev tsan"
-  fresh_step "the guide, to the letter" fresh_inside /rotary \
+  fresh_step "the guide, word for word" fresh_inside /rotary \
     "python3 tests/documents/guide_test.py . --install"
   fresh_step "./dev consumers" fresh_inside /rotary "./dev consumers"
   stage "a fresh machine passes"
@@ -103,7 +103,7 @@ fresh_clone() {
   local task
   for task in start test; do
     grep --quiet --fixed-strings "./dev $task" "$fresh_tree/rotary/README.md" ||
-      die "README.md does not name ./dev $task, which fresh is to prove"
+      die "README.md must name ./dev $task, which fresh runs"
   done
 }
 

@@ -21,7 +21,7 @@ cmd_fuzz() {
         ;;
       *)
         [[ " ${fuzz_targets[*]} " == *" $1 "* ]] ||
-          die "fuzz takes [SECONDS] [--runs N] [TARGET...], of ${fuzz_targets[*]}; got '$1'"
+          die "fuzz takes [SECONDS] [--runs N] [TARGET...], targets ${fuzz_targets[*]}, got '$1'"
         targets+=("$1")
         ;;
     esac
@@ -43,7 +43,7 @@ cmd_fuzz() {
   fuzz_summary
 }
 
-# libFuzzer options for one target: the longest input, and words that it cannot guess.
+# libFuzzer options for one target: the longest input, and words that libFuzzer cannot guess.
 fuzz_options() {
   case "$1" in
     attend) echo -max_len=224 -len_control=0 ;;
@@ -61,7 +61,7 @@ fuzz_options() {
   esac
 }
 
-# fuzz_one TARGET LIMIT...: continues from interesting inputs of earlier runs on this machine.
+# fuzz_one TARGET LIMIT...: runs the target, starting from the inputs that earlier runs learned.
 fuzz_one() {
   local target="$1" limits=("${@:2}") folder="build/fuzz/learned/$1" log options begin="$SECONDS"
   stage "fuzz: $target"

@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev golden: makes tests/golden again with a published transformers, and runs its configs in
-# other releases. --onnx: makes ONNX's vectors again with a published onnx and compares the library.
-# --classes: compares every rotary class of a release with the tool. --dialects: numbers of other
-# engines from PyPI. --evidence: runs engines on each family's configs in every form. --gguf: GGUF
-# files made by others. --peers: compares other libraries' functions with the tool. Needs the
-# network once per wheel.
+# ./dev golden: makes tests/golden again with a published transformers and compares. ./dev help says
+# what the options do. Needs the network once per wheel.
 
 golden_onnx() {
   /usr/bin/python3 -B conformance/golden/onnx_vectors.py "$@"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev lab: builds and tests the lab, fetches prose, trains E1 to E4 with the quick preset, a
-# process per processor. ./dev lab --test: only builds and tests. ./dev lab data ARGUMENT...: makes
-# data sets. ./dev lab ARGUMENT... [-j N]: runs rotary-lab in N processes.
+# ./dev lab: builds and tests the lab, fetches prose, and trains E1 to E4 with the quick preset in
+# one process per processor. ./dev lab --test: only builds and tests. ./dev lab data ARGUMENT...:
+# makes data sets. ./dev lab ARGUMENT... [-j N]: runs rotary-lab in N processes.
 
 lab_tool=build/lab/bin/rotary-lab
 lab_quick=(e1-causal-lm e2-masked-lm e4-cost)

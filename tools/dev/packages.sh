@@ -33,7 +33,7 @@ packages_counts=(valgrind python3)
 # tools/dev/arm.sh fetches packages_build's libraries for arm64.
 packages_arm=(g++-aarch64-linux-gnu qemu-user)
 
-# The wheel's tool contains these; pip fetches the build tools.
+# Libraries that the wheel's tool contains; pip fetches the build tools.
 packages_python=(
   g++ cmake ninja-build ccache pkg-config libcli11-dev libfmt-dev libjs-chart.js
   python3 python3-pip python3-venv
@@ -45,16 +45,16 @@ packages_release=(dpkg-dev debhelper lintian xz-utils python3 python3-venv)
 # g++ for Windows (GPL-3.0+ with its runtime exception), and Wine to run its programs (LGPL-2.1+).
 packages_windows=(g++-mingw-w64-x86-64-posix wine wine64)
 
-# Bare trees in which wheels are run; advzip packs wheels tighter (GPL-3.0, linked by nothing).
+# Wheels run in debootstrap's bare trees; advzip (GPL-3.0, linked by nothing) packs them tighter.
 packages_wheels=(debootstrap git advancecomp)
 
 # pip fetches wheels of transformers (Apache-2.0), which run on Debian's torch (BSD-3-Clause).
 packages_golden=(python3 python3-pip python3-torch python3-numpy)
 
-# venv makes an environment with PyPI packages that are newer than Debian's.
+# venv makes an environment of PyPI packages that are newer than Debian's.
 packages_classes=(python3 python3-pip python3-venv)
 
-# pip fetches peers and ggml's sources (docs/peers.md); torch compiles with g++, Python's headers.
+# pip fetches peers and ggml's sources (docs/peers.md); torch needs g++ and Python's headers.
 packages_peers=(gcc g++ python3 python3-dev python3-pip python3-venv)
 
 # With packages_build. libtorch (BSD-3-Clause) with OpenBLAS (BSD-3-Clause) for speed; OpenSSL
@@ -64,8 +64,8 @@ packages_lab=(
   python3-lxml python3-matplotlib mandoc sentencepiece python3-venv
 )
 
-# missing_packages NAME...: prints those not installed. Outside Debian, where names differ, CMake
-# reports what it cannot find.
+# missing_packages NAME...: prints the packages that are not installed. Outside Debian, where names
+# differ, CMake reports what it cannot find.
 missing_packages() {
   command -v dpkg-query >/dev/null || return 0
   local installed

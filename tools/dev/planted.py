@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts each bug of tests/planted back into a copy of the tree, build/planted, and expects the tests
-that each names to fail: `./dev planted`, or `./dev planted NAME...`.
+"""Plants each bug of tests/planted in a copy of the tree, build/planted, and expects the tests that
+its patch names to fail: `./dev planted`, or `./dev planted NAME...`.
 
-A patch there puts back one bug from the history. The lines before its diff:
+A patch puts back one bug from the history. The lines before its diff:
 
     Bug:    the mistake in one sentence
     From:   the commit that fixed it; (planted there): that commit planted it to see its test fail;
-            (of this kind): the history has no such bug, but the commit's test looks for it
+            (of this kind): no commit had this bug, but the commit's test looks for it
     Build:  a preset, release or cuda-emulated; or python: the files that `./dev python` installed
-    Fails:  a CTest test without its instruction set, then the part that must fail: a GoogleTest
-            filter, a unittest id for tool.*, an expression for pytest's -k; one line each
+    Fails:  a line for each test: its CTest name without instruction set, then the part that must
+            fail, as a GoogleTest filter, a unittest id (tool.*) or an expression for pytest -k
 
 To add one, undo the fix in few lines without warnings, leave the tests alone, and write `git diff`
 to FOLDER-NAME.patch below its header. If the code moves, make the patch again.
@@ -44,7 +44,7 @@ def read(file):
 
 
 def run(*command, cwd=ROOT, **variables):
-    """The exit status, and all output."""
+    """Returns the exit status and all output."""
     done = subprocess.run([str(each) for each in command], cwd=cwd, text=True, errors="replace",
                           env=os.environ | {key: str(value) for key, value in variables.items()},
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -85,7 +85,7 @@ def make(build, tests):
 
 
 def run_test(build, test):
-    """Runs a part of a test, as ctest or ./dev python runs the whole."""
+    """Runs the part of a test that must fail, as ctest or ./dev python would."""
     name, _, part = test.partition(" ")
     if build == "python":
         return run(*LIMIT, environment() / "bin/python", "-B", "-m", "pytest", "-q", "-p",
@@ -120,7 +120,7 @@ def prepare(build, tests):
 
 
 def judge(patch):
-    """Whether the tests catch the bug. Leaves the copied tree unchanged."""
+    """Returns "caught", or why the tests do not catch the bug. Leaves the copied tree unchanged."""
     before = {TREE / path: (TREE / path).read_bytes() for path in patch.paths}
     # The copy is in an ignored folder: git must not find the repository above it.
     if run("git", "apply", patch.file, cwd=TREE, GIT_CEILING_DIRECTORIES=TREE.parent)[0] != 0:

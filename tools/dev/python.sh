@@ -21,13 +21,13 @@ cmd_python() {
   esac
 }
 
-# python_pip ENVIRONMENT ARGUMENT...: the environment's pip, which gives up soon if an index does
-# not answer. By default it waits 15 minutes per file.
+# python_pip ENVIRONMENT ARGUMENT...: runs the environment's pip, which gives up soon if an index
+# does not answer. By default pip waits 15 minutes per file.
 python_pip() {
   PIP_DEFAULT_TIMEOUT=20 PIP_RETRIES=2 timeout 600 "$1/bin/pip" --quiet "${@:2}"
 }
 
-# Installs the programs that build and repair wheels in their own environment.
+# Installs the programs that build and repair wheels, in an environment of their own.
 python_provide_tools() {
   local tools="$python_folder/tools"
   [[ ! -e "$tools/.complete" ]] || return 0
@@ -45,7 +45,7 @@ python_provide_tools() {
 # has it; otherwise auditwheel copies the shared object.
 python_build_wheel() {
   local tools="$PWD/$python_folder/tools" sources="$PWD/build/tarballs"
-  # The presets have the same options, so that a compiler cache has the library's objects.
+  # The presets use the same options, so a compiler cache has the library's objects.
   local options=(-C cmake.define.ROTARY_WARNINGS_AS_ERRORS=ON
     -C cmake.define.ROTARY_INSTRUCTION_SETS=all)
   if consumers_get_tarballs "$sources" >"$sources.log" 2>&1; then

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev record: compares with tests/recorded what refactoring must keep.
+# ./dev record: compares sizes, answers and bits, which refactoring must keep, with tests/recorded.
 
 cmd_record() {
   case "${1:-}" in

@@ -49,7 +49,7 @@ release_make_archive() {
   ROTARY_PREFIX="$folder" /usr/bin/python3 -B tests/install/manual_test.py
 }
 
-# Makes Debian packages and runs lintian: a tag that debian/ does not explain is an error.
+# Makes Debian packages and runs lintian. A tag that debian/ does not explain is an error.
 release_make_packages() {
   local source="$release_sources/rotary-$release_version"
   stage "release: Debian's packages"
@@ -75,11 +75,11 @@ release_run_in_tree() {
   mkdir -- "$fresh_tree"/{rotary,files,before}
   git archive HEAD | tar -x -C "$fresh_tree/rotary"
   cp -- "$release_folder"/* "$fresh_tree/files"
-  stage "release: the archive, used there"
+  stage "release: use the archive in the tree"
   fresh_inside / "apt-get -qq update && apt-get -qq install --yes xz-utils
     tar -xf files/rotary-*-linux-x86_64.tar.xz
     rotary-*-linux-x86_64/bin/rotary inspect llama-3.1-8b"
-  stage "release: the packages, installed, upgraded, used, removed there"
+  stage "release: install, upgrade, use and remove the packages in the tree"
   release_repack_as_older
   fresh_inside / "apt-get -qq install --yes ./before/*.deb
     apt-get -qq install --yes --no-install-recommends ./files/*.deb \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev tidy: runs every static check. ctest also runs the fast ones, tools/tidy/tidy.py.
+# ./dev tidy: runs every static check. ctest also runs the fast checks of tools/tidy/tidy.py.
 
 cmd_tidy() {
   local fix=no

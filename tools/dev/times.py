@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many seconds each object took to build and each test to run last time, the slowest first.
-times.py BUILD, a Ninja build folder; ./dev times calls it."""
+"""Prints the seconds of each object's last build and of each test's last run, the slowest first.
+Usage: times.py BUILD, a Ninja build folder. ./dev times calls it."""
 
 import pathlib
 import re

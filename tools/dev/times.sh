@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev times: what building and testing cost, the slowest first; ./dev lines: how long the code is.
+# ./dev times: seconds of building and testing, the slowest first. ./dev lines: lines of code.
 
 cmd_times() {
   (($# <= 1)) || die "times takes [PRESET], got '$*'"
@@ -8,7 +8,7 @@ cmd_times() {
   python3 -B tools/dev/times.py "build/$preset"
 }
 
-# Counts lines by top folder, then in all: of files with these endings, and of CMake's.
+# Prints the lines of each top folder and of all, in CMake's files and files with these endings.
 cmd_lines() {
   (($# == 0)) || die "lines takes nothing, got '$1'"
   git ls-files -z |

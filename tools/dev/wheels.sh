@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev wheels: builds what an index would get: wheels for x86-64 and aarch64 with glibc 2.28 or
-# later, and the sdist; runs each on its systems. Not part of CI. Results stay in build/wheels, so a
-# second call continues where the first stopped.
+# ./dev wheels: builds the files for a package index: wheels for x86-64 and aarch64 with glibc 2.28
+# or later, and the sdist. Runs each on its systems. Not part of CI. Results stay in build/wheels,
+# so a second call continues where the first stopped.
 #
-# Debian's g++ compiles, as everywhere here, so bits equal the tree's own build. Only the C library
-# for linking differs: zig carries the symbols of each glibc. zig's C++ library does not work, since
+# Debian's g++ compiles, as in every other build, so the bits are equal. Only the C library for
+# linking differs: zig has the symbols of each glibc. zig's C++ library does not work, since
 # nanobind's runtime exchanges exceptions only with gcc's.
 
 wheels_folder="$PWD/build/wheels"
@@ -40,8 +40,8 @@ wheels_provide_tools() {
   touch -- "$python_folder/tools/.wheels"
 }
 
-# wheels_c_library MACHINE: writes to build/wheels/glibc/MACHINE a C library for the linker: the
-# symbols of the oldest supported one, and its startup files.
+# wheels_c_library MACHINE: writes a C library for the linker to build/wheels/glibc/MACHINE: symbols
+# and startup files of the oldest supported glibc.
 wheels_c_library() {
   local folder="$wheels_folder/glibc/$1" cache="$wheels_folder/zig" file compiler="$1-linux-gnu-gcc"
   [[ ! -e "$folder/libc.so" ]] || return 0
@@ -56,7 +56,7 @@ wheels_c_library() {
     while read -r file; do
       cp -- "$file" "$folder"
     done
-  # gcc's C++ library reads this since glibc 2.32: whether a process is single-threaded.
+  # libstdc++ built with glibc 2.32 or later reads this flag: whether the process has one thread.
   echo '__attribute__((visibility("hidden"))) char __libc_single_threaded = 0;' |
     "$compiler" -x c -fPIC -c -o "$folder/single_threaded.o" -
   "$1-linux-gnu-ar" r "$folder/libc_nonshared.a" "$folder/single_threaded.o"
@@ -72,7 +72,7 @@ wheels_build() {
   wheels_c_library "$1"
   stage "wheels: build for $1"
   rm -f -- "$wheels_folder"/{built,dist}/*_"$1".whl
-  # g++'s libraries use symbols of its own glibc, which older ones may lack.
+  # g++'s libraries use symbols of their own glibc, which an older one may lack.
   LDFLAGS="-B$glibc -L$glibc -Wl,--allow-shlib-undefined,-s" CXX="${CXX:-c++}" \
     CMAKE_BUILD_PARALLEL_LEVEL="$(nproc)" \
     _PYTHON_HOST_PLATFORM="linux-$1" PATH="$tools/bin:$PATH" "$tools/bin/pip" --quiet wheel . \
@@ -82,7 +82,7 @@ wheels_build() {
     -C cmake.define.FETCHCONTENT_SOURCE_DIR_HIGHWAY="$sources/highway" \
     -C cmake.define.FETCHCONTENT_SOURCE_DIR_NLOHMANN_JSON="$sources/json" "${@:2}"
   stage "wheels: check for $1"
-  # The wheel's name has the oldest glibc that works; the next line matches only the supported one.
+  # auditwheel names the wheel after the oldest glibc that works, which must be the supported one.
   PATH="$tools/bin:$PATH" "$tools/bin/auditwheel" repair --wheel-dir "$wheels_folder/dist" \
     "$wheels_folder"/built/*_"$1".whl
   local wheel=("$wheels_folder"/dist/rotary-*-manylinux_"${wheels_glibc/./_}_$1".whl)
@@ -91,8 +91,8 @@ wheels_build() {
   "$tools/bin/abi3audit" --strict "${wheel[0]}"
 }
 
-# Makes the sdist, and a wheel from it without a network, given its dependencies. This measures `pip
-# install .` without a compiler cache.
+# Makes the sdist, and from it a wheel, without a network and with all dependencies given. Prints
+# how long `pip install .` takes without a compiler cache.
 wheels_make_sdist() {
   local tools="$PWD/$python_folder/tools" sources="$PWD/build/tarballs"
   stage "wheels: the sdist, and a wheel from it without a network"
@@ -106,7 +106,7 @@ backend.build_sdist(sys.argv[1])' "$wheels_folder/dist"
     -C cmake.define.FETCHCONTENT_SOURCE_DIR_NLOHMANN_JSON="$sources/json"
 }
 
-# wheels_needs MACHINE MINOR: fetches what rotary and its tests need there to build/wheels/needs.
+# wheels_needs MACHINE MINOR: fetches wheels for rotary and its tests to build/wheels/needs.
 wheels_needs() {
   local folder="$wheels_folder/needs/$1-$2" glibc="${wheels_glibc/./_}"
   [[ -d "$folder" ]] || python_pip "$python_folder/tools" download --dest "$folder" \
@@ -134,7 +134,7 @@ wheels_tree() {
   mountpoint --quiet "$fresh_tree/proc" || mount -t proc proc "$fresh_tree/proc"
 }
 
-# This machine's instruction sets, by the tree's own build.
+# Prints this machine's instruction sets, as the release build names them.
 wheels_sets() {
   build/release/bin/rotary --version | sed -n 's/.*best first: //p'
 }
@@ -157,7 +157,7 @@ wheels_run_in() {
       -p no:cacheprovider --import-mode=importlib python/tests"
 }
 
-# The Debian with glibc 2.31 lacks a new enough CPython: compiles one there from Debian's sources.
+# Bullseye (glibc 2.31) has no new enough CPython, so this compiles one there from Debian's sources.
 wheels_run_in_bullseye() {
   wheels_tree bullseye
   if [[ ! -x "$fresh_tree/opt/python/bin/python3" ]]; then

@@ -7,7 +7,6 @@ cmd_windows() {
   install_packages "${packages_build[@]}" "${packages_windows[@]}"
   consumers_get_tarballs "$PWD/build/tarballs" >build/tarballs.log 2>&1 ||
     die "apt-get source has no sources of Highway (build/tarballs.log)"
-  # g++ for Windows aligns the stack to 16 bytes, but AVX2 needs 32.
   windows_install windows -D CMAKE_TOOLCHAIN_FILE="$PWD/cmake/windows.cmake"
   windows_install linux
   export WINEPREFIX="$PWD/build/windows/wine" WINEDEBUG=-all
@@ -28,6 +27,7 @@ cmd_windows() {
 windows_install() {
   local build="build/windows/$1"
   stage "windows: the core for $1"
+  # Only SSE4: g++ for Windows aligns the stack to 16 bytes, and AVX2 needs 32.
   cmake -G Ninja -S . -B "$build" -D CMAKE_BUILD_TYPE=Release -D ROTARY_CORE_ONLY=ON \
     -D ROTARY_INSTRUCTION_SETS=SSE4 -D ROTARY_WARNINGS_AS_ERRORS=ON \
     -D FETCHCONTENT_SOURCE_DIR_HIGHWAY="$PWD/build/tarballs/highway" "${@:2}"

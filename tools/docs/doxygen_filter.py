@@ -19,7 +19,7 @@ BEHIND_CODE = re.compile(r"^(?P<code>\s*[^}\s].*?)(?P<space>\s+)//(?= )")
 
 
 def cpp_lines(lines):
-    """C++: runs of // lines become one comment each, // behind code becomes ///<."""
+    """C++: consecutive // lines become one comment, // behind code becomes ///<."""
     lines = ["" if "// NOLINT" in line else line for line in lines]
     inside = verbatim = False
     for line, following in zip(lines, lines[1:] + [""]):

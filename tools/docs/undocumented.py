@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints public types and free functions without a comment, from Doxygen's XML; exits with 1 if
-any.
+"""Prints public types and free functions without a comment, by Doxygen's XML. Exits with 1 on any.
 
 Members of a type and values of an enum may be clear from the type's comment, and a function from
 that of an overload. Usage: undocumented.py FOLDER_OF_XML
@@ -13,8 +12,7 @@ import sys
 import xml.etree.ElementTree as xml
 
 TYPES = ("struct", "class", "concept")
-# Clear without a comment: unnamed enums, and functions whose comment is written once, for all
-# handles or by Describe.
+# Clear without a comment: unnamed enums, the _free function of each handle, and Describe.
 CLEAR = re.compile(r"^@|_free$|^rotary::Describe<")
 
 
@@ -46,7 +44,7 @@ def main():
     paths = sorted(pathlib.Path(sys.argv[1]).glob("*.xml"))
     compounds = [each for path in paths for each in xml.parse(path).getroot().iter("compounddef")]
     if not any(compound.get("kind") in TYPES for compound in compounds):
-        print("no type at all: was the filter of the headers stopped?")
+        print("the XML has no type: did the headers' filter stop?")
         return 1
     missing = {name for compound in compounds for name in undocumented(compound)}
     for name in sorted(missing):

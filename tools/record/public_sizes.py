@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sizeof of every type in a public C++ header, which programs compiled with the last release expect
-of a library that replaces it. tests/c_api compares it with tests/recorded/sizes.txt.
+"""Compares sizeof of every public C++ type with the recorded sizes (tests/recorded/sizes.txt).
+Programs compiled with the last release expect these sizes of a library that replaces it.
 
     public_sizes.py RECORDED
 """
@@ -25,7 +25,7 @@ def public_types():
 
 
 def public_sizes():
-    """Lines "header type bytes", compiled by the machine's C++ compiler."""
+    """Returns lines "header type bytes", computed by the machine's C++ compiler."""
     types = list(public_types())
     source = "#include <cstdio>\n"
     source += "".join(f'#include "rotary/{name}"\n' for name in sorted({t[0] for t in types}))
@@ -46,7 +46,7 @@ def main():
     recorded = pathlib.Path(sys.argv[1]).read_text().splitlines()
     now = public_sizes()
     for line in sorted(set(recorded) ^ set(now)):
-        print(f"{'recorded, not so now' if line in recorded else 'now'}: {line}")
+        print(f"{'only recorded' if line in recorded else 'only now'}: {line}")
     return 0 if recorded == now else 1
 
 

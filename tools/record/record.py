@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares what callers see, and refactoring must keep, with tests/recorded:
+"""Compares with tests/recorded what callers see and refactoring must keep:
 
     sizes.txt    sizeof of every public C++ type
     answers.txt  what the tool and the spec reader say about each corpus file and model card: exit
@@ -41,14 +41,14 @@ def short_hash(data):
 
 
 def answer_of(name, command, **options):
-    """One line: the name, the exit code, a hash of the output, the messages."""
+    """Returns one line: the name, the exit code, a hash of the output, the messages."""
     done = subprocess.run(command, capture_output=True, cwd=ROOT, timeout=600, **options)
     messages = done.stderr.decode("utf-8", "replace").strip().replace("\n", " | ")
     return f"{name}: {done.returncode} {short_hash(done.stdout)} {messages}".rstrip()
 
 
 def answers(tool, spec_reader=None):
-    """tool: the words that start it. Without a reader, its lines are left out."""
+    """tool: the command that starts it. spec_reader: None leaves out its lines."""
     corpus = ROOT / "fuzz" / "corpus"
     for path in sorted((corpus / "config").iterdir()):
         yield answer_of(f"config {path.name}", [*tool, "inspect", "-", "--json"],
@@ -73,7 +73,7 @@ def answers(tool, spec_reader=None):
 
 
 def bits_of(program, instruction_set):
-    """One line per test; none if the machine lacks the set."""
+    """Yields a line per test, or none if the machine lacks the set."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "bits"
         environment = os.environ | {
@@ -88,7 +88,7 @@ def bits_of(program, instruction_set):
         for line in path.read_text().splitlines():
             test, _, bits = line.partition(" ")
             of_tests.setdefault(test, []).append(bits)
-    for test, hashes in sorted(of_tests.items()):  # their order does not matter
+    for test, hashes in sorted(of_tests.items()):  # the order of the tests does not matter
         yield f"{instruction_set} {test}: {short_hash(' '.join(hashes).encode())}"
 
 
@@ -105,8 +105,8 @@ def described_schema(build):
 
 
 def of_these_sets(recorded, now):
-    """The recorded lines to compare, and those to keep for sets that this machine lacks. A new test
-    may have been recorded on another machine only."""
+    """Returns the recorded lines to compare, the lines of sets that this machine lacks, and the
+    number of tests recorded for other sets only, which are accepted."""
     here = {line.split(" ")[0] for line in now}
     compared = [line for line in recorded if line.split(" ")[0] in here]
     kept = [line for line in recorded if line.split(" ")[0] not in here]
@@ -127,8 +127,8 @@ def differs(path, now, accept):
         path.write_text("\n".join([*now, *kept]) + "\n", encoding="utf-8")
     changes = list(difflib.unified_diff(recorded, now, "recorded", "now", n=0, lineterm=""))
     print(f"{path.name}: {len(now)} lines, "
-          f"{sum(line[0] == '+' for line in changes[2:])} of them not as recorded"
-          + (f", {added} recorded for other instruction sets alone" if added else ""))
+          f"{sum(line[0] == '+' for line in changes[2:])} differ from the record"
+          + (f", {added} recorded for other instruction sets only" if added else ""))
     print("".join(f"  {line}\n" for line in changes[2:] if line[0] in "+-"), end="")
     return bool(changes) and not accept
 
@@ -136,7 +136,7 @@ def differs(path, now, accept):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build", type=pathlib.Path)
-    parser.add_argument("--accept", action="store_true", help="record what is so now")
+    parser.add_argument("--accept", action="store_true", help="record the current state")
     arguments = parser.parse_args()
     build = arguments.build.resolve()
     found = [differs(path, list(now), arguments.accept) for path, now in (

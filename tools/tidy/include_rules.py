@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which folder may include which: ARCHITECTURE.md's invariants as data.
+"""Rules of includes between folders: ARCHITECTURE.md's invariants as data.
 
-A file's rule is the one with its longest enclosing folder. What a rule does not allow is refused,
-so a new folder must state its dependencies here.
+A file follows the rule with the longest folder that encloses it. A rule refuses whatever it does
+not allow, so a new folder must state its dependencies here.
 """
 
 import dataclasses
@@ -74,7 +74,7 @@ RULES = (
     Rule("src/positions/", (PUBLIC, "src/base/"), CORE, because="coordinates know no encoding"),
     Rule(
         "src/runtime/", (PUBLIC, "src/base/", "src/kernels/"), CORE, ("unistd.h",),
-        because="it alone asks the system, for the size of its caches",
+        because="only this folder asks the system, for the size of its caches",
     ),
     Rule(
         "src/kernels/", (), PLAIN, ("hwy/", "immintrin.h", "cpuid.h"),
@@ -86,7 +86,7 @@ RULES = (
     ),
     Rule(
         "src/attention/", (PUBLIC, "src/rotation/", "src/relative/") + FLOORS, CORE,
-        because="attention turns heads and adds biases; neither knows attention",
+        because="attention rotates heads and adds biases; neither knows attention",
     ),
     Rule("src/c_api/", (PUBLIC, "src/base/"), CORE, because="the C ABI wraps the C++ API"),
     Rule(
@@ -104,7 +104,7 @@ RULES = (
     Rule(
         "src/identify/",
         (PUBLIC, "src/base/", "src/tensor/", "src/rotation/", "src/model/difference/"), CORE,
-        because="an identification predicts in double what dumps hold, and touches no kernel",
+        because="identify predicts dumps in double and touches no kernel",
     ),
     Rule(
         "reference/", (PUBLIC,), STANDARD, ("mpfr.h", "gmp.h"),
@@ -112,14 +112,14 @@ RULES = (
     ),
     Rule(
         "check/", (PUBLIC, "reference/"), STANDARD,
-        because="a verdict holds for whatever made the call",
+        because="a check does not depend on who made the call",
     ),
     Rule("apps/", (PUBLIC,), STANDARD, ("fmt/", "nlohmann/") + SYSTEM, REACH),
     Rule(
         "cli/", (PUBLIC, "apps/", "src/base/spelling.hpp"), STANDARD,
         ("CLI/", "fmt/", "nlohmann/", "zip.h") + SYSTEM, REACH,
     ),
-    # Only verifying commands may use the reference behind bench/.
+    # The commands that verify may use bench/, and through it the reference.
     Rule(
         "cli/commands/bench", (PUBLIC, "apps/", "bench/", "cli/"), STANDARD,
         ("CLI/", "fmt/") + SYSTEM, REACH,
@@ -144,13 +144,13 @@ RULES = (
         ("fmt/", "gtest/", "nlohmann/", "torch/") + SYSTEM, REACH,
     ),
     Rule("python/", (PUBLIC,), STANDARD, ("nanobind/",), REACH),
-    # A leaf: it checks calls like the library, and its kernels repeat the library's arithmetic.
+    # Nothing includes cuda/. It checks calls like the library, whose arithmetic its kernels repeat.
     Rule(
         "cuda/",
         (PUBLIC, "cuda/include/rotary/", "src/base/", "src/c_api/", "src/rotation/", "src/tensor/",
          "src/kernels/turn_polynomials.hpp", "src/attention/cache/norm_checks.hpp",
          "src/attention/cache/shift_checks.hpp", "src/attention/cache/slot_checks.hpp"),
-        CORE, ("cuda_",), because="what GPUs do is written here and nowhere else",
+        CORE, ("cuda_",), because="only this folder knows GPUs",
     ),
     Rule("cuda/emulation/", (), STANDARD, ("ucontext.h",), "CUDA's part, on the CPU"),
     Rule(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the direction of includes by include_rules.RULES."""
+"""Checks that each include is allowed by include_rules.RULES."""
 
 import posixpath
 import re
@@ -32,7 +32,7 @@ def rule_of(path):
 
 
 def refusal(path, rule, delimiter, name, known):
-    """Why the file must not include this name, or None."""
+    """Says why the file must not include this name, or None."""
     if delimiter == '"':
         target = resolve(path, name, known)
         if target is None:

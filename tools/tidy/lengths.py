@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lengths of files, lines and functions.
 
-C++ functions are found by braces, which is exact enough for this repository's format: a brace at
-namespace or class level after text with a parameter list.
+C++ functions are found by a brace at namespace or class level after text with a parameter list.
+This is exact enough for this repository's format.
 """
 
 import ast
@@ -23,7 +23,7 @@ QUIET = re.compile(
     r"|(?<![0-9a-fA-F])'(?:\\.|[^'\\\n])+'",
     re.DOTALL,
 )
-# Lines between declarations that belong to none.
+# Preprocessor lines and access labels: they belong to no declaration.
 ASIDE = re.compile(
     r"^[ \t]*(?:#(?:[^\n\\]|\\.|\\\n)*|(?:public|protected|private):)", re.MULTILINE
 )
@@ -58,7 +58,7 @@ def blank(match):
 def cpp_functions(text):
     """(first line, last line) of each function, including its head."""
     code = ASIDE.sub(blank, QUIET.sub(blank, text))
-    head, position = 0, 0  # where the text before the next brace starts
+    head, position = 0, 0  # start of the text before the next brace
     while position < len(code):
         character = code[position]
         if character == "{":

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of the library, as src/CMakeLists.txt lists them, and the parts that each one sees. A
-source must not reach, through includes, the header of a source in a part that its own does not
-see."""
+"""Checks includes between the parts of the library, which src/CMakeLists.txt lists. A source
+must not reach, even through other headers, a header of a part that its own part does not see."""
 
 import pathlib
 import re
@@ -34,15 +33,15 @@ def check_parts(tree):
             for number, header in includes_of(files[path], files, part):
                 other = part_of.get(str(pathlib.PurePosixPath(header).with_suffix(".cpp")), part)
                 if other not in seen_parts:
-                    yield Finding(path, number, f"{part} is built without {other}, whose {header} "
-                                                "this includes")
+                    yield Finding(path, number, f"{part} is built without {other}, but this "
+                                                f"includes its {header}")
                 elif header not in seen and header in files:
                     seen.add(header)
                     left.append(header)
 
 
 def listed_sources(tree):
-    """The part of each source."""
+    """Returns the part of each source."""
     part_of = {}
     for file in tree.of("cmake"):
         if file.path == LIST:
@@ -53,7 +52,7 @@ def listed_sources(tree):
 
 
 def includes_of(file, known, part):
-    """The line and the path of each header of this repository that the part's build includes."""
+    """Yields line and path of each header of this repository that the part's build includes."""
     text = file.text
     if part == "core":
         text = WHOLE_ALONE.sub(lambda match: "\n" * match[0].count("\n"), text)

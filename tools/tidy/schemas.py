@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The format of docs/schema: JSON within 100 columns if strings allow. What fits stays on one line;
-named members and objects in lists start their own line; everything else fills lines."""
+"""Formats docs/schema: JSON within 100 columns, unless a string is longer. A value that fits
+stays on one line. Members in NAMED, and objects in lists, start a line. Others fill lines."""
 
 import json
 

@@ -29,7 +29,7 @@ def check_subjects(tree):
 
 
 def refusal(subject):
-    """What is wrong with a subject, or None."""
+    """Says what is wrong with a subject, or None."""
     match = SUBJECT.match(subject)
     if not match:
         return "a subject is 'scope: imperative'"

@@ -21,11 +21,11 @@ REGISTRY = re.compile(
     r"|anaconda\.org|docker\.io|ghcr\.io|golang\.org)\b"
 )
 
-# Comments that open like this do not name the thing that they describe.
+# A comment that opens with one of these words does not name what it describes.
 OPENING = re.compile(r"(?://|#|/\*) (?:Of|What|Whose|Who|Whom|To whom)\b")
 
-# std::max(number, NaN) returns the number, so a NaN in a file passes comparisons with the largest.
-# Safe for integers with a named type; clamp keeps NaN.
+# std::max(number, NaN) returns the number, so a NaN in a file would pass a comparison with the
+# largest value. Integers are safe if their type is named. std::clamp keeps NaN.
 EXTREMES = re.compile(
     r"\b(?:std::(?:ranges::)?(?:(?:min|max|minmax)(?:_element)?|fmin|fmax)f?"
     r"(?!<std::(?:optional<std::)?(?:u?int\d+_t|size_t|ptrdiff_t)>+)|fminf?|fmaxf?)(?=[(<])"
@@ -91,7 +91,7 @@ def extremes(file):
         call = EXTREMES.search(line)
         if call:
             yield Finding(file.path, number, f"{call[0]} may drop a NaN: larger() and smaller() "
-                          "keep it; of integers, name the type")
+                          "keep it; for integers, name the type")
 
 
 def links(file, tree):

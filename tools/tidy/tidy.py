@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that need no build: prints `file:line: message` for each finding, exits 1 on any."""
+"""Checks that need no build. Prints `file:line: message` for each finding, exits with 1 on any."""
 
 import argparse
 import pathlib

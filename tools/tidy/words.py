@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plain words: test names, sentences in documents, and a phrase that stands for a number."""
+"""Rules of plain words: test names, sentences in documents, and vague counts."""
 
 import re
 
@@ -15,7 +15,7 @@ NAMES = {
 SO_MANY = re.compile(r"\bso(?:\s|//|#|\*)+many\b", re.IGNORECASE)
 
 SENTENCE_WORDS = 35
-# Not prose: code, tables, headings, pictures, comments.
+# Text that is not prose: code, tables, headings, pictures, comments.
 ASIDE = re.compile(r"^ *```.*?^ *```|^(?:    | *\||#)[^\n]*|<!--.*?-->|^---\n.*?^---",
                    re.DOTALL | re.MULTILINE)
 # A paragraph or a list item.
