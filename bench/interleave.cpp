@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t fewest_rounds = 7;
 
-// The shortest sample. Reading the thread's clock, about 300 ns, is below half a percent.
+// The shortest sample. Reading the thread's clock takes about 300 ns, below half a percent of it.
 constexpr double shortest_sample_ns = 1e5;
 
 // A call that takes this long needs no untimed call before it.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times several contenders alternately, every other round in reverse order (ABBA), so that drift
-// favours none. Each round takes a sample of each contender, and each one's minimum counts. On a
-// shared machine a disturbance can only slow a sample, and a lasting one affects all contenders.
+// favours none. A round takes one sample of each contender; a contender's result is its minimum. On
+// a shared machine a disturbance can only slow a sample. A lasting one affects all contenders.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ struct Timing {
 };
 
 // Before each sample a contender runs once untimed, so that its data are in the caches. A call of
-// at least 20 ms loads them itself and skips that. A contender whose call takes at least 2 s takes
-// part in three rounds only. The first error ends everything.
+// at least 20 ms needs no untimed run. A contender whose call takes at least 2 s is sampled in
+// three rounds only. The first error ends the timing.
 [[nodiscard]] Result<Timing> interleave(std::span<const Contender> contenders,
                                         const Budget& budget);
 

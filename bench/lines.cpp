@@ -22,7 +22,7 @@ std::span<const Value> or_else(const std::optional<std::vector<Value>>& wished,
   return wished ? std::span<const Value>(*wished) : otherwise;
 }
 
-// The axes that the options give. The set gives the others.
+// Takes each axis from the options, or else from the set.
 Axes wished_axes(const Operation& operation, const Axes& axes, const Wish& wish) {
   const auto tokens = or_else(wish.tokens, axes.tokens);
   const bool no_tensor = operation.shape.query_heads + operation.shape.key_heads == 0;

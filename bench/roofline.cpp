@@ -8,7 +8,7 @@
 namespace rotary::bench {
 namespace {
 
-// volatile, so the compiler keeps the multiplication. Two 16-bit elements are read as one float.
+// volatile, so the compiler keeps the multiplication. Scales two 16-bit elements as one float.
 const volatile float one = 1;
 
 constexpr std::size_t cache_line = 64;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// This machine's memory speed: an in-place scale, or a copy, of the same bytes by the same threads.
-// The scale multiplies by 1.
+// Measures this machine's memory speed. Scales the same bytes in place by 1, or copies them, with
+// the same threads as the operation.
 #pragma once
 
 #include <cstddef>

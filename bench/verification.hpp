@@ -60,7 +60,7 @@ struct SampledRotation {
   Direction direction = Direction::forward;
 };
 
-// Every head and feature of the sample's tokens.
+// Verifies every head and feature of the sample's tokens.
 [[nodiscard]] Verification verify(const Sample& before, const ConstHeadsView& after,
                                   const SampledRotation& rotation);
 

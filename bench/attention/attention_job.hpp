@@ -18,7 +18,7 @@
 
 namespace rotary::bench {
 
-// Filled tensors, which all lines of one step, size and shape share.
+// Filled tensors. All lines of one step, size and shape share them.
 struct AttentionTensors {
   explicit AttentionTensors(const AttentionLine& line);
 
@@ -39,8 +39,8 @@ struct Int8Tensor {
 
 class AttentionJob {
  public:
-  // Makes the job with everything that a model makes once for all layers, such as cos/sin rows, and
-  // with the working memory of a call. tensors and the executor must outlive the job.
+  // Also prepares what a model makes once for all layers, such as cos/sin rows, and the working
+  // memory of a call. tensors and the executor must outlive the job.
   [[nodiscard]] static Result<std::unique_ptr<AttentionJob>> make(const AttentionLine& line,
                                                                   const AttentionTensors& tensors,
                                                                   Executor executor = {});
@@ -68,7 +68,7 @@ class AttentionJob {
   std::optional<Rotations> q_rotations_;
   std::optional<Rotations> k_rotations_;
   std::vector<float> numbers_;
-  std::vector<float> vectors_;  // Shaw's, for keys and then for values
+  std::vector<float> vectors_;  // Shaw's vectors for keys, then for values
   std::optional<ShawTable> shaw_keys_;
   std::optional<ShawTable> shaw_values_;
   std::size_t memory_bytes_ = 0;

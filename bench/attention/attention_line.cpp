@@ -8,15 +8,15 @@ namespace {
 
 constexpr std::int64_t peak_from = 2048;     // tokens of a prefill
 constexpr std::int64_t read_from = 32'768;   // keys of a decode step
-constexpr double least_of_peak = 0.70;       // of the multiply-adds that a core can do
-constexpr double least_of_bandwidth = 0.85;  // of reading keys and values
+constexpr double least_of_peak = 0.70;       // share of a core's peak of multiply-adds
+constexpr double least_of_bandwidth = 0.85;  // share of the speed of reading keys and values
 
-// Least share of n times one thread's speed, or of the bandwidth, that n threads must reach.
+// n threads must reach this share of n times one thread's speed, or of the bandwidth.
 constexpr double least_speedup = 0.95;
 constexpr double least_of_shared_bandwidth = 0.90;
 
-// The most time of a step over int8, relative to a step over the dtype. With one query head per key
-// head memory decides the time, with several the multiply-adds do.
+// A decode step over an int8 cache may take this share of the time over a cache of the shape's
+// dtype. With one query head per key head, memory limits the speed. With several, multiply-adds do.
 constexpr double most_of_int8 = 0.35;
 constexpr double most_of_grouped_int8 = 0.5;
 
@@ -67,7 +67,7 @@ std::int64_t cache_bytes(const AttentionLine& line) {
 std::int64_t needed_bytes(const AttentionLine& line) {
   const std::int64_t q = 2 * elements(line, line.queries(), line.shape.heads);
   const std::int64_t k = elements(line, line.tokens, line.shape.key_heads);
-  const std::int64_t doubles = line.quantized() ? 5 * k : 4 * k;  // numbers of k or v
+  const std::int64_t doubles = line.quantized() ? 5 * k : 4 * k;  // doubles of k and v
   const std::int64_t int8 = line.quantized() ? cache_bytes(line) : 0;
   return (q + 2 * k) * size_in_bytes(line.shape.dtype) + doubles * size_in_bytes(DType::f64) + int8;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One measurement of `rotary bench attention`: an encoding in causal attention, for a whole prompt
-// or for one query against a cache, with some number of tokens and threads.
+// One measurement of `rotary bench attention`: causal attention with an encoding, in a prefill or a
+// decode step of some tokens, on some threads.
 #pragma once
 
 #include <cstdint>

@@ -12,9 +12,9 @@ namespace {
 
 using Jobs = std::vector<std::unique_ptr<AttentionJob>>;
 
-constexpr double verification_share = 0.3;  // share of a group's progress
+constexpr double verification_share = 0.3;  // verification's fraction of a group's progress
 
-// About 2 ms: short enough for the shortest of a few samples to be undisturbed.
+// About 2 ms: so short that at least one of a few samples is undisturbed.
 constexpr std::int64_t peak_steps = 500'000;
 
 double work_of(const AttentionLine& line) {
@@ -77,7 +77,7 @@ Status verify_all(const Jobs& jobs, const GroupBudget& budget, GroupMeasurement&
   return {};
 }
 
-// alone: the first job on one thread; null if its job has only one thread.
+// alone: the first job, but on one thread; null if the first job has only one thread.
 Status time_all(const Jobs& jobs, const AttentionJob* alone, Contender roofline,
                 const GroupBudget& budget, GroupMeasurement& measured) {
   std::vector<Contender> contenders = {std::move(roofline)};

@@ -35,9 +35,9 @@ struct GroupMeasurement {
   std::vector<AttentionMeasurement> lines;
   std::int64_t rounds = 0;  // 0: a result was wrong, so nothing was timed
   double spread = 1;        // of the rounds (interleave.hpp)
-  double speedup = 1;       // without encoding: over one thread, in the same rounds
-  // All threads together: multiply-adds in registers, in operations per ns (prefill), or reading
-  // keys and values, in bytes per ns (decode).
+  double speedup = 1;       // attention without encoding, over one thread, in the same rounds
+  // The speed of all threads together. Prefill: multiply-adds in registers, in operations per ns.
+  // Decode: reading keys and values, in bytes per ns.
   double roofline_per_ns = 0;
 
   // The fraction of the roofline.

@@ -20,7 +20,7 @@ std::vector<std::int64_t> sampled_queries(std::int64_t queries) {
   return sampled;
 }
 
-// Makes each sampled query a sequence of its own, with the keys up to it.
+// Makes each sampled query a separate sequence, with the keys up to it.
 AttentionVerification verify_result(const AttentionJob& job) {
   const std::int64_t queries = job.line().queries();
   std::vector<AttentionSequence> sampled;

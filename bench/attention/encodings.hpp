@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The position encodings that `rotary bench attention` times, a table row for each, with parameters
-// like those of trained models. Also attention without encoding over a cache in 8 bits.
+// The position encodings that `rotary bench attention` times, one table row each. Their parameters
+// resemble trained models'. Two rows have no encoding: the baseline, and one with an int8 cache.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct RatioGoal {
 struct BenchEncoding {
   std::string_view name;  // the argument of --encodings
   Turns turns = Turns::none;
-  RelativeBias (*bias)(const BiasSetting& setting) = nullptr;  // nullptr: adds none to the scores
+  RelativeBias (*bias)(const BiasSetting& setting) = nullptr;  // nullptr: no bias
   ShawParts shaw = ShawParts::none;
   std::span<const RatioGoal> goals = {};  // sorted by tokens
   Storage storage = Storage::of_dtype;

@@ -20,7 +20,7 @@ constexpr std::int64_t query_heads = 32;
 constexpr std::int64_t key_heads = 8;
 constexpr std::int64_t head_dim = 128;
 
-// The numbers to rotate do not affect any kernel's work.
+// The values of the heads do not change any kernel's work.
 Tensor tensor_of(DType dtype, std::int64_t heads, std::int64_t tokens,
                  Layout layout = Layout::tokens_first) {
   const Extents extents{.tokens = tokens, .heads = heads, .features = head_dim};
@@ -141,7 +141,7 @@ class Operations {
     if (!status) return status;
     status = add_rows_of("remake_rotations f32, 64 patches", *of_patches, patches, 2);
     if (!status) return status;
-    for (std::int64_t& each : jumps) each *= 16;  // each has its own anchor (kernels.hpp)
+    for (std::int64_t& each : jumps) each *= 16;  // now each has its own anchor (kernels.hpp)
     jumps.insert(jumps.end(), jumps.begin(), jumps.end());
     return add_rows_of("remake_rotations f32, 64 patches that jump", *of_patches, jumps, 2);
   }

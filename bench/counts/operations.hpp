@@ -12,7 +12,7 @@
 namespace rotary::bench {
 
 struct CountedOperation {
-  std::string name;  // the key of its record
+  std::string name;  // the key in recorded.json
   std::function<Status()> call;
 };
 

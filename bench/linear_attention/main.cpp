@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear attention over growing numbers of tokens. Prints the time for each token and head, which
-// stays constant if time is linear, and the memory of a call. Verifies each kind against the
-// reference first. 8 heads of 64, f32, tokens first in memory, one thread. Argument: the most
+// Times linear attention for growing numbers of tokens. Prints the time for each token and head,
+// which stays constant if time is linear, and the memory of a call. First verifies each kind
+// against the reference. 8 heads of 64, f32, tokens first in memory, one thread. Argument: the most
 // tokens, 65536 by default. Exit codes: 0; 1 for a wrong element; 70 if a call failed.
 #include <fmt/core.h>
 

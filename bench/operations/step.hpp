@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by all jobs: the rows of the next step, q and k, and their verification.
+// Code that all jobs share: the rows of the next step, q and k, and their verification.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ struct StepRows {
 [[nodiscard]] Tensor make_queries(const Line& line);
 [[nodiscard]] Tensor make_keys(const Line& line);
 
-// Calls call() this many times; stops at the first error.
+// Calls call() `calls` times; stops at the first error.
 template <class Call>
 Status repeat(std::int64_t calls, const Call& call) {
   for (std::int64_t i = 0; i < calls; ++i) {

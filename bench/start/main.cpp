@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The main example: from a model's card to rotated q and k, with every element verified. Exit codes
-// as the tool's: 0, 1 a wrong element, 2 usage, 3 a bad card, 4 no card, 5 unsupported, 70 a
-// failure.
+// The main example: reads a model's card, rotates q and k, and verifies every element. Exit codes:
+// 0 success, 1 a wrong element, 2 usage, 3 a bad card, 4 no card, 5 unsupported, 70 a failure.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -19,7 +18,7 @@ namespace {
 using namespace rotary;
 
 constexpr std::int64_t tokens = 4096;
-constexpr std::int64_t slice_tokens = 64;  // verified together, to show progress after each
+constexpr std::int64_t slice_tokens = 64;  // verified at a time, with progress shown after each
 constexpr std::int64_t query_heads = 32;   // as in Llama 3.1 8B
 constexpr std::int64_t key_heads = 8;
 
