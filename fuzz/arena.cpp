@@ -97,7 +97,7 @@ void Arena::guard() noexcept {
 void Arena::unguard() noexcept { permit(bytes_); }
 
 std::span<std::byte> WorkMemory::take(std::size_t bytes) noexcept {
-  if (bytes > capacity) fail("a small call must not take so much memory");
+  if (bytes > capacity) fail("a small call must need little memory");
   taken_ = bytes;
   const auto all = std::span(bytes_);
   set(all.first(guard_bytes), guard_byte);

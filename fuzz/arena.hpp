@@ -23,7 +23,7 @@ class Arena {
   // bytes from a multiple of 8; null if there is no room.
   [[nodiscard]] std::byte* place(const Span& span, std::int64_t shift) noexcept;
 
-  // True if the whole span, seen from this address, is within one reserved place.
+  // True if the span from this address is within one reserved place.
   [[nodiscard]] bool holds(const void* first, const Span& span) const noexcept;
 
   [[nodiscard]] std::span<std::byte> latest() noexcept { return bytes_of(places_[count_ - 1]); }
@@ -34,7 +34,7 @@ class Arena {
   // The bytes of all places.
   [[nodiscard]] std::vector<std::byte> contents() const;
 
-  // Starts guarding: until the end, a write to a guard is an error.
+  // From guard() to unguard(), a write to a guard is an error.
   void guard() noexcept;
   void unguard() noexcept;
 
@@ -69,7 +69,7 @@ class WorkMemory {
  public:
   static constexpr std::size_t capacity = std::size_t{1} << 22;
 
-  // Returns bytes that are NaN as any float. Requires bytes <= capacity.
+  // Returns bytes that read as NaN in every float type. Requires bytes <= capacity.
   [[nodiscard]] std::span<std::byte> take(std::size_t bytes) noexcept;
   // True if all of the taken bytes are unchanged.
   [[nodiscard]] bool is_untouched() const noexcept;
@@ -77,7 +77,7 @@ class WorkMemory {
   [[nodiscard]] bool give_back() noexcept;
 
  private:
-  // The parts of a call's memory are at most about 50 KB apart.
+  // Parts of a call's memory are at most about 50 KB apart, so an overrun by one part hits a guard.
   static constexpr std::size_t guard_bytes = std::size_t{1} << 16;
 
   alignas(64) std::array<std::byte, capacity + 2 * guard_bytes> bytes_{};

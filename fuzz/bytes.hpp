@@ -32,7 +32,7 @@ class Bytes {
   // True for one byte value in `count`.
   [[nodiscard]] bool once_in(int count) { return byte() % count == 1; }
 
-  // An element of a mask: 0 or 1; one time in any_once_in, any other byte.
+  // A mask element: 0 or 1, or any byte one time in any_once_in.
   [[nodiscard]] std::uint8_t mask_element(int any_once_in) {
     const std::uint8_t most = once_in(any_once_in) ? 255 : 1;
     return byte() & most;

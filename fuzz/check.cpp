@@ -18,7 +18,8 @@ void fail(std::string_view what, std::string_view got) {
 void check_text(std::string_view text) {
   constexpr std::size_t longest = 1000;
   if (text.empty()) fail("a message must not be empty");
-  if (text.size() > longest) fail("a message must stay one sentence", text.substr(0, longest));
+  if (text.size() > longest)
+    fail("a message must have at most 1000 bytes", text.substr(0, longest));
   for (std::string_view rest = text; !rest.empty();) {
     const std::size_t length = cli::utf8_sequence_length(rest);
     if (length == 0) fail("a message must be UTF-8", text);
@@ -40,9 +41,9 @@ void check_error(const Error& error) {
 }
 
 void check_executor(test::CountingExecutor& used, std::int64_t most_calls) {
-  if (used.calls() > most_calls) fail("an executor must not be called so often");
+  if (used.calls() > most_calls) fail("an executor must not be called more often");
   if (used.calls() > 0 && used.tasks() > used.executor().concurrency) {
-    fail("a call must not be cut into more tasks");
+    fail("a call must have at most as many tasks as the executor's concurrency");
   }
 }
 

@@ -19,7 +19,7 @@ void check_text(std::string_view text);
 // Checks for an existing code and a valid message.
 void check_error(const Error& error);
 
-// Checks how often an executor was called, and into how many tasks the latest call was cut.
+// Checks how often an executor was called, and into how many tasks the last call was split.
 void check_executor(test::CountingExecutor& used, std::int64_t most_calls);
 
 }  // namespace rotary::fuzz

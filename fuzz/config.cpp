@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// config.json: any bytes must give a model whose every layer rotates, or an error. The last byte
-// chooses the options if it is white space, so that a plain config is an input.
+// Fuzzes config.json: any bytes must give a valid model or an error. A last byte of white space
+// chooses the options, so that a plain config is an input.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

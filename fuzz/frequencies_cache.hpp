@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes frequencies once for each number of pairs: they would dominate the cost of a small input.
+// Makes frequencies once for each number of pairs, since making them would dominate a small input.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace rotary::fuzz {
 // Kinds of spec. Each has another base or scaling rule.
 inline constexpr std::int64_t spec_kinds = 5;
 
-// More kinds, with the same numbers: in other numerics than exact, and with xPos.
+// More kinds: other numerics than exact, and xPos.
 inline constexpr std::int64_t first_recipe = spec_kinds;  // transformers, by each Rounding
 inline constexpr std::int64_t ggml_kind = first_recipe + 4;
 inline constexpr std::int64_t xpos_kind = ggml_kind + 1;
 inline constexpr std::int64_t all_spec_kinds = xpos_kind + 1;
 
-// Valid until the next call.
+// The next call may change the window.
 [[nodiscard]] const Frequencies& frequencies_of(const HeadWindow& window, std::int64_t kind);
 
 }  // namespace rotary::fuzz

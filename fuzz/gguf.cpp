@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GGUF: any bytes must give a model whose every layer is described, or an error. Memory is limited
-// to the window and what the file accounts for.
+// Fuzzes GGUF: any bytes must give a model whose every layer is described, or an error. Memory is
+// limited to the window and a multiple of the file's size.
 #include "rotary/gguf.hpp"
 
 #include <cstddef>
@@ -21,7 +21,7 @@ void check_heap(std::int64_t most, std::size_t file_bytes) {
   constexpr std::size_t window = 65536;
   constexpr std::size_t of_each_byte = 8 + 4 * sizeof(GgufKey) / 14;
   if (most > static_cast<std::int64_t>(window + of_each_byte * file_bytes)) {
-    fail("reading must not take more memory than the file accounts for", std::to_string(most));
+    fail("reading must not take more memory than the file's size allows", std::to_string(most));
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// identify, on numbers that independent code makes from a small model's config: right or with a
-// mistake, then perhaps spoilt. Numbers that are not finite must be refused. Equal numbers must get
-// equal answers. The reference must reproduce the numbers from an answer.
+// Fuzzes identify. Independent code makes the numbers from a small model's config, rightly or with
+// a mistake. Some are then spoilt. Numbers that are not finite must be refused. Equal numbers must
+// get equal answers. The reference must reproduce the numbers from an answer.
 #include "rotary/identify.hpp"
 
 #include <algorithm>
@@ -56,7 +56,7 @@ struct Dump {
   std::int64_t heads = 1;
   test::Heads before = {};  // [tokens * heads]; for tables: pairs of 1 and 0
   test::Heads after = {};
-  test::Coordinates coordinates = {};        // for each of these rows
+  test::Coordinates coordinates = {};        // one for each row of before
   std::vector<std::int64_t> positions = {};  // [axes][tokens]
   std::vector<double> inv_freq = {};
   double attention_factor = 1;  // belongs to inv_freq
@@ -73,7 +73,7 @@ RotarySpec spec_of(Kind kind, RotarySpec spec) {
   return spec;
 }
 
-// True for specs that the planted rotation supports.
+// True if the planted rotation supports the spec.
 bool is_usable(const RotarySpec& spec) {
   return spec.blocks == 1 && make_frequencies(spec).has_value();
 }
@@ -93,7 +93,7 @@ void add_positions(Bytes& input, Dump& dump) {
   }
 }
 
-// Either right or with one of the mistakes. Frequencies only have mistakes that a spec can express.
+// Returns a right rotation, or one with a mistake; for frequencies, one that a spec can express.
 FaultyRotation rotation_of(Bytes& input, Dump& dump) {
   const auto mistakes = test::single_mistakes(dump.spec);
   const std::size_t chosen = input.byte() % mistakes.size();
@@ -119,7 +119,7 @@ void add_numbers(Bytes& input, Dump& dump) {
   }
 }
 
-// Changes one of the numbers that are checked.
+// Replaces one of the numbers by NaN or infinity.
 void spoil(Bytes& input, Dump& dump) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   constexpr std::array spoilers = {std::numeric_limits<double>::quiet_NaN(), infinity, -infinity};
@@ -162,7 +162,7 @@ Result<Identification> identified(const Dump& dump, const IdentifyOptions& optio
 
 double number_in(const std::string& text) { return std::strtod(text.c_str(), nullptr); }
 
-// Returns false for parts that FaultyRotation does not support.
+// Adds the cause to the rotation. Returns false if FaultyRotation does not support it.
 bool add_cause(const Cause& cause, FaultyRotation& rotation) {
   const std::string_view name = cause.hypothesis->name;
   const FieldDifference last = cause.fields.empty() ? FieldDifference() : cause.fields.back();
@@ -229,7 +229,7 @@ void check_explanation(const Dump& dump, const Identification& found, std::size_
     if (!add_cause(cause, rotation) && !is_read) return;
   }
   test::Coordinates coordinates = dump.coordinates;
-  if (reads) {  // the tokens' own positions instead of a rule
+  if (reads) {  // positions of each token, instead of a rule
     coordinates = coordinates_of(*found.positions, dump.heads);
     rotation.stretch = 1;
     rotation.offset = 0;
@@ -238,7 +238,7 @@ void check_explanation(const Dump& dump, const Identification& found, std::size_
   if (explanation.arithmetic != FoundArithmetic::exact || !is_usable(rotation.spec)) return;
   const double residual = residual_of(dump, rotation, coordinates);
   if (residual <= explanation.residual + 0x1p-22) return;
-  fail("the reference must get the numbers by what is named",
+  fail("the reference must reproduce the numbers from the explanation",
        std::to_string(residual) + ", explanation " + std::to_string(index) + "\n" +
            test::shown(found));
 }
@@ -258,7 +258,7 @@ void check(const Dump& dump, const IdentifyOptions& options) {
     if (!std::ranges::all_of(*numbers, is_finite)) fail("numbers must be finite to be explained");
   if (!options.positions || options.before != BeforeState::unrotated) return;
   if (options.model && dump.is_right && found->verdict == Verdict::another_cause)
-    fail("what is right must not be accused", test::shown(*found));
+    fail("a right dump must not be accused", test::shown(*found));
   for (std::size_t i = 0; i < found->tied; ++i) check_explanation(dump, *found, i);
 }
 

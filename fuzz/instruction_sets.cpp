@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Does one random rotation with every instruction set of this machine. Each must keep the contract,
-// give the same bits for any split, and be within twice the bound by the rows of the simplest set.
+// and give the same bits for any split. By the simplest set's rows, the bound is twice as wide.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -153,7 +153,7 @@ void check_splits(const Case& one) {
   check_same_bits(one);
 }
 
-// Every pair must be within its bound by the rows of this set, and by those of the simplest.
+// Every pair must be within its bound by the rows of this set, and by the rows of the simplest set.
 void check_pairs(const Case& one, const Rotations& simplest) {
   const TokenRange all{.begin = 0, .end = one.extents.tokens};
   const HeadsView view = view_of(one, whole, all);
@@ -166,7 +166,7 @@ void check_pairs(const Case& one, const Rotations& simplest) {
       memory);
 }
 
-// Most sets give the same bits. Differences are checked pair by pair.
+// Most sets give the same bits. Only different bits are checked, pair by pair.
 void check_instruction_set(const Case& one, const Rotations& simplest) {
   const TokenRange all{.begin = 0, .end = one.extents.tokens};
   whole = source;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The NPY reader: any bytes must give an array or an error. Memory is limited to what the file
-// accounts for. An array that is written and read again must be the same.
+// Fuzzes the NPY reader: any bytes must give an array or an error. Memory is limited to twice the
+// file's size. An array that is written and read again must be the same.
 #include "apps/npy/npy.hpp"
 
 #include <algorithm>
@@ -78,7 +78,8 @@ class Pipe : public cli::ByteStream {
 void check_pipe(std::span<const std::byte> file, const Result<NpyArray>& expected) {
   Pipe pipe(file);
   const auto array = cli::read_npy(pipe, any_number);
-  if (array.has_value() != expected.has_value()) fail("a pipe must be read as its bytes are");
+  if (array.has_value() != expected.has_value())
+    fail("a pipe must be accepted exactly if its bytes are");
   if (!array && array.error().code != expected.error().code) {
     fail("a pipe must fail as its bytes do", array.error().message);
   }

@@ -33,7 +33,7 @@ struct NumbersCase {
   std::int64_t token_stride = 1;
 };
 
-// counts: those that the call needs. The result rarely has others.
+// counts: the counts that the call needs. Rarely the result has others.
 [[nodiscard]] std::optional<NumbersCase> decode_numbers(Bytes& input, Places& places,
                                                         NumberKind kind,
                                                         const NumberCounts& counts);
@@ -41,8 +41,8 @@ struct NumbersCase {
 // The array as a view. Consecutive numbers give a view without elements.
 [[nodiscard]] Strided strided(const NumbersCase& numbers);
 
-// Writes values[b * tokens + t]; only once for tokens that share an element by a stride of 0.
-// Writes nothing if the array is not well-formed.
+// Writes values[b * tokens + t], but a single value to an element that tokens share by a stride of
+// 0. Writes nothing if the array is not well-formed.
 void write_numbers(const NumbersCase& numbers, const std::vector<long double>& values);
 
 // Reads a number from the array. Requires a well-formed array.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// permute, there and back. Either it refuses the checkpoint and writes nothing. Or it writes the
-// same header, each tensor has its own bytes in some order, and the way back restores the file.
+// Fuzzes permute in both directions. It must refuse the checkpoint and write nothing, or write the
+// same header with each tensor's bytes in some order. Permuting back must restore the file.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -94,7 +94,7 @@ std::string file_of(Bytes& input) {
 class Folder {
  public:
   Folder() : path_((fs::temp_directory_path() / "rotary-fuzz-XXXXXX").string()) {
-    if (::mkdtemp(path_.data()) == nullptr) fail("a folder for files must be there", path_);
+    if (::mkdtemp(path_.data()) == nullptr) fail("mkdtemp must make a folder", path_);
   }
   ~Folder() { fs::remove_all(path_); }
   Folder(const Folder&) = delete;
@@ -121,14 +121,14 @@ bool permuted(const cli::Checkpoint& checkpoint, const std::string& from, const 
               Pairing to) {
   try {
     const auto plan = cli::plan_permutation(checkpoint, from, out, to);
-    if (plan.permuted.empty()) fail("what has no rows to move must be refused");
+    if (plan.permuted.empty()) fail("a checkpoint without rows to move must be refused");
     cli::permute(checkpoint, plan, cli::Overwrite::refuse);
     return true;
   } catch (const cli::Failure& failure) {
     check_text(failure.what());
     const cli::ExitCode code = failure.exit_code();
     if (code == cli::ExitCode::io || code == cli::ExitCode::internal)
-      fail("a file must be refused for what it is", failure.what());
+      fail("a refusal must name a fault of the file", failure.what());
     return false;
   }
 }
@@ -136,7 +136,7 @@ bool permuted(const cli::Checkpoint& checkpoint, const std::string& from, const 
 cli::SafetensorsStart start_of(const std::string& file) {
   cli::MemoryStream stream(std::as_bytes(std::span(file)));
   auto start = cli::read_safetensors_start(stream);
-  if (!start) fail("what is written must be read", start.error().message);
+  if (!start) fail("a written file must be readable", start.error().message);
   return *std::move(start);
 }
 
@@ -175,8 +175,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   fuzz::check_copy(file, fuzz::read(out));
-  if (!fuzz::permuted(checkpoint, out, back, other)) fuzz::fail("there must be a way back");
-  if (fuzz::read(back) != file) fuzz::fail("the way back must give every byte");
+  if (!fuzz::permuted(checkpoint, out, back, other)) fuzz::fail("permuting back must succeed");
+  if (fuzz::read(back) != file) fuzz::fail("permuting back must restore every byte");
   if (folder.files() != 3) fuzz::fail("only outputs must be written");
   std::filesystem::remove(out);
   std::filesystem::remove(back);

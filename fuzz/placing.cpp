@@ -7,7 +7,7 @@
 namespace rotary::fuzz {
 namespace {
 
-// Innermost first. Features stay there if they must be adjacent.
+// The order of the axes, innermost first. Adjacent features stay innermost.
 std::array<std::size_t, 4> decode_order(Bytes& input, Features features) {
   std::array<std::size_t, 4> order = {3, 2, 1, 0};
   const std::size_t fixed = features == Features::adjacent ? 1 : 0;

@@ -29,7 +29,7 @@ struct Placing {
                                     Features features = Features::adjacent);
 [[nodiscard]] ScoresView place_scores(Placing& placing, const ScoresExtents& n, Use use);
 
-// Numbers of a row, or of a column, are adjacent.
+// Places a matrix whose rows, or whose columns, are contiguous.
 [[nodiscard]] ConstTableView place_matrix(Placing& placing, DType dtype, std::int64_t rows,
                                           std::int64_t columns);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Grids, regions, windows and token ids of prompts, of small sizes and of sizes beyond all memory.
-// Small results must be what the definition says. Large ones must be refused before memory is
+// Fuzzes grids, regions, windows and token ids of prompts, with small sizes and sizes beyond all
+// memory. Small results must equal their definition. Large ones must be refused before memory is
 // requested. Legal calls that would fill gigabytes are left out.
 #include <algorithm>
 #include <array>
@@ -24,8 +24,8 @@
 namespace rotary::fuzz {
 namespace {
 
-constexpr std::int64_t few = 1024;      // tokens that are compared one by one
-constexpr std::int64_t many = 1 << 14;  // tokens that are made, and checked only as a whole
+constexpr std::int64_t few = 1024;      // most tokens that are compared one by one
+constexpr std::int64_t many = 1 << 14;  // most tokens that are made; more than few are not compared
 constexpr double far = 0x1p53;
 
 std::int64_t size_from(Bytes& input) {
@@ -68,7 +68,8 @@ bool within(std::int64_t value, std::int64_t least, std::int64_t most) {
 
 template <class Value>
 bool is_as_expected(const Result<Value>& result, const Expected& expected, std::string_view what) {
-  if (result.has_value() != expected.is_accepted()) fail("accepted unlike its header says", what);
+  if (result.has_value() != expected.is_accepted())
+    fail("a call must be accepted exactly if its header allows it", what);
   if (!result) check_error(result.error());
   return result.has_value();
 }
@@ -89,7 +90,7 @@ void check_places(const AxisPositions<Number>& made, const std::vector<reference
       const long double exact =
           wanted[static_cast<std::size_t>(token)][static_cast<std::size_t>(axis)];
       if (!(std::abs(static_cast<long double>(made.at(axis, token)) - exact) <= error))
-        fail("a position must be that of its definition");
+        fail("a position must equal its definition");
     }
 }
 
@@ -129,7 +130,7 @@ void try_grids(Bytes& input) {
   const auto order = window_order(grid, {.merge = merge, .window = window});
   if (is_as_expected(order, ordered, "window_order") && expected.tokens <= few &&
       *order != reference::window_order(grid, {.merge = merge, .window = window})) {
-    fail("the order of windows must be that of its definition");
+    fail("the order of windows must equal its definition");
   }
 }
 
@@ -188,7 +189,7 @@ void try_regions(Bytes& input) {
     for (std::int64_t token = 0; token < std::min(made->tokens, few); ++token) {
       const long double exact = reference::sample(region, token / repeats % region.count);
       const long double got = made->at(static_cast<std::int64_t>(axis), token);
-      if (!(std::abs(got - exact) <= bound)) fail("a sample must lie within its bound");
+      if (!(std::abs(got - exact) <= bound)) fail("a sample must be within its bound");
     }
   }
 }
@@ -207,7 +208,7 @@ void try_text(Bytes& input) {
   check_shape(*made, text.axes, text.tokens);
   for (std::int64_t axis = 0; axis < made->axes; ++axis)
     for (std::int64_t token = 0; token < made->tokens; ++token)
-      if (made->at(axis, token) != text.first + token) fail("text counts on, on every axis");
+      if (made->at(axis, token) != text.first + token) fail("text must count on, on every axis");
 }
 
 ImagePatches image_of(Bytes& input) {
@@ -292,7 +293,7 @@ void check_prompt(const MRopePositions<Number>& made, std::size_t groups,
   check_shape(ids, convention.axes, ids.tokens);
   if (made.group_ends.size() != groups || !std::ranges::is_sorted(made.group_ends) ||
       (groups == 0 ? 0 : made.group_ends.back()) != ids.tokens) {
-    fail("groups must end one behind the other, the last at the last token");
+    fail("groups must follow one another and end at the last token");
   }
   for (const Number id : ids.numbers)
     if (!(id >= 0 && static_cast<double>(id) <= far)) fail("ids must be from 0 to 2^53");
@@ -305,12 +306,12 @@ void check_ids(const MRopePositions<std::int64_t>& made, std::span<const TokenGr
   if (!is_defined || made.positions.tokens > few) return;
   const auto wanted = reference::m_rope(groups, convention);
   if (static_cast<std::int64_t>(wanted.size()) != made.positions.tokens)
-    fail("a prompt must have the tokens of its definition");
+    fail("a prompt must have as many tokens as its definition");
   for (std::int64_t token = 0; token < made.positions.tokens; ++token)
     for (std::int64_t axis = 0; axis < convention.axes; ++axis)
       if (made.positions.at(axis, token) !=
           wanted[static_cast<std::size_t>(token)][static_cast<std::size_t>(axis)])
-        fail("an id must be that of its definition", convention.name);
+        fail("an id must equal its definition", convention.name);
 }
 
 void try_prompt(Bytes& input) {
@@ -325,15 +326,16 @@ void try_prompt(Bytes& input) {
   const auto real = m_rope_coordinates(groups, convention);
   const auto tokens = m_rope_token_count(groups, convention);
   if (real && (!tokens || *tokens != real->positions.tokens))
-    fail("a prompt must have the tokens that are counted");
+    fail("a prompt must have as many tokens as were counted");
   if (!tokens && ids) fail("a prompt whose tokens are not counted must be refused");
   if (!ids) check_error(ids.error());
   if (!real) check_error(real.error());
-  if (most > 4 * int128{most_axis_tokens} && real) fail("more tokens than a call makes");
+  if (most > 4 * int128{most_axis_tokens} && real)
+    fail("more tokens than a call can make must be refused");
   if (real) check_prompt(*real, groups.size(), convention);
   if (!ids) {
     if (real && convention.frame_times != FrameTimes::not_truncated)
-      fail("integers must be refused only where real numbers are", ids.error().message);
+      fail("integer ids must be refused only if real ids are", ids.error().message);
     return;
   }
   check_prompt(*ids, groups.size(), convention);
@@ -341,7 +343,7 @@ void try_prompt(Bytes& input) {
   const auto& numbers = ids->positions.numbers;
   if (!real || !std::ranges::equal(numbers, real->positions.numbers) ||
       static_cast<double>(ids->delta) != real->delta || ids->group_ends != real->group_ends) {
-    fail("real numbers must be those of the integers");
+    fail("real ids must equal the integer ids");
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heads in 8 bits: elements and scales, both decoded from an input.
+// int8 heads: elements and scales, both decoded from an input.
 #pragma once
 
 #include <cstddef>

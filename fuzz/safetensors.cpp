@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes must give a header or an error. Reading may hold at most 16 times the file's size plus
-// 16 KiB. The tensors of a header must cover the data. A header written again from the same
-// tensors and metadata must be accepted.
+// Fuzzes the safetensors reader: any bytes must give a header or an error. Reading may hold at most
+// 16 times the file's size plus 16 KiB. The tensors of a header must cover the data. A header
+// written again from the same tensors and metadata must be accepted.
 #include "apps/safetensors/safetensors.hpp"
 
 #include <cstddef>
@@ -21,7 +21,7 @@ namespace {
 using cli::SafetensorsHeader;
 using cli::SafetensorsTensor;
 
-// A tensor takes at least 40 bytes of text, and memory for its own facts and for its name.
+// A tensor takes at least 40 bytes of text. Its memory holds its facts and its name.
 void check_heap(std::int64_t most, std::size_t file_bytes) {
   constexpr std::size_t small = std::size_t{16} << 10;
   if (most > static_cast<std::int64_t>(16 * file_bytes + small)) {

@@ -16,25 +16,25 @@
 
 namespace rotary::fuzz {
 
-// Rarely returns a value that is no enumerator.
+// Returns a dtype, or rarely a value that is no enumerator.
 [[nodiscard]] DType decode_dtype(Bytes& input);
 
 // A window for a head of this many features, at least 2.
 [[nodiscard]] HeadWindow decode_window(Bytes& input, std::int64_t head_dim);
 
-// Axes in any order, each stepping over those inside it, with gaps and backwards. These strides
-// nest unless a gap is negative. adjacent: features are innermost with a stride of 1.
+// Strides for axes in any order. Each axis steps over those inside it, forwards or backwards, with
+// a gap. They nest unless a gap is negative. adjacent: features are innermost with a stride of 1.
 enum class Features { anywhere, adjacent };
 [[nodiscard]] Axes decode_ordered_strides(Bytes& input, const Axes& counts, Features features);
 
-// Strides of this kind; one time in 16, any strides.
+// Ordered strides, or one time in 16 any strides.
 [[nodiscard]] Axes decode_strides(Bytes& input, const Axes& counts, Features features);
 
 // Any strides: all small, or each any int64.
 [[nodiscard]] Axes decode_small_strides(Bytes& input);
 [[nodiscard]] Axes decode_wild_strides(Bytes& input);
 
-// One time in 16 makes an extent 0. Less often makes it too small or large by one, or any int64.
+// One time in 16 makes an extent 0. Less often changes it by one, or to any int64.
 void disturb(Bytes& input, std::initializer_list<std::int64_t*> extents);
 void disturb(Bytes& input, Extents& n);
 void disturb(Bytes& input, ScoresExtents& n);

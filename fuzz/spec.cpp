@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A spec as JSON text, as the C ABI takes it. Any bytes must give a spec or an error. A spec must
-// rotate, or its numbers must be refused.
+// Fuzzes a spec as JSON text, as the C ABI takes it. Any bytes must give a spec or an error. A spec
+// must rotate, or make_frequencies must refuse it.
 #include <cstddef>
 #include <cstdint>
 

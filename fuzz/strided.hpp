@@ -17,7 +17,7 @@
 
 namespace rotary::fuzz {
 
-// For sums, differences and products that leave int64.
+// For sums, differences and products that exceed int64.
 __extension__ using int128 = __int128;
 
 inline constexpr std::size_t largest_buffer = std::size_t{1} << 14;
@@ -42,11 +42,11 @@ struct Strided {
 
 [[nodiscard]] bool is_empty(const Strided& view);
 
-// Each distinct element once. Removes the repeats of a stride of 0.
+// Returns a view of each distinct element once, without the repeats of a stride of 0.
 [[nodiscard]] Strided without_repeats(Strided view);
 
-// True if the view has no more elements than the buffer has bytes. With strides of 0 a source view
-// may have any number, and take any time.
+// True if the view has no more elements than the buffer has bytes. A source view with strides of 0
+// may have any number of elements, and take any time.
 [[nodiscard]] bool is_small(const Strided& view);
 
 // Bytes that a view spans, relative to its data. Requires counts of at least 1. Exact below 2^64,
@@ -63,8 +63,8 @@ struct Span {
 // The span of a view that has an element and can exist.
 [[nodiscard]] std::optional<Span> reach_of(const Strided& view);
 
-// The requirements of every call on its views: a dtype, counts of at least 0, and, if there is an
-// element, a possible span and data that is aligned and not null.
+// True if the view meets every call's requirements: a dtype, counts of at least 0, and, if there is
+// an element, a possible span and data that is aligned and not null.
 [[nodiscard]] bool is_well_formed(const Strided& view);
 
 // As above, for views of relative encodings: fewer than 2^60 elements, and fewer than 2^36 if a

@@ -13,7 +13,7 @@
 namespace rotary::fuzz {
 namespace {
 
-// Rows that are given have no position error.
+// The given rows count as exact, so positions add no error.
 check::Rotated rotated(const Head& before, const Head& after) {
   const auto set = instruction_set();
   const bool converts = before.dtype != after.dtype && after.dtype == DType::bf16;
@@ -48,7 +48,7 @@ void check_turned(const Head& before, const Head& after, const TurnedBy& by) {
       {.angles = turn.row, .attention_factor = factor * factor, .direction = by.direction});
   const std::string fault = check::rotated_fault(turn.window, {in, exact, after.features}, rotation,
                                                  [&](std::int64_t) { return position; });
-  if (!fault.empty()) fail("a head must be turned within the bound", fault);
+  if (!fault.empty()) fail("a head must be rotated within the bound", fault);
 }
 
 void check_turned(const ConstHeadsView& before, const ConstHeadsView& after, TurnedBy by,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares heads that a call has rotated by cos/sin rows with long double.
+// Compares heads that a call rotated by cos/sin rows with a rotation in long double.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ struct TurnedBy {
 };
 
 // Each pair of `after` must be the rotated pair of `before`, within the bound of the dtype of
-// `after`. Other features must be equal, or rounded once to another dtype. Takes the rows as exact;
-// they must have numerics exact.
+// `after`. Other features must be equal, or rounded once to another dtype. Needs rows of exact
+// numerics.
 void check_turned(const Head& before, const Head& after, const TurnedBy& by);
 
 // As above, for every head of two views, which may be the same. by: its batch and token are unused.

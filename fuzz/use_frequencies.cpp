@@ -31,7 +31,8 @@ void check_numbers(const Frequencies& frequencies) {
   if (frequencies.inv_freq.size() != pairs || frequencies.turns.size() != pairs) {
     fail("there must be one frequency for each pair");
   }
-  if (frequencies.contexts.first > frequencies.contexts.last) fail("some context must be right");
+  if (frequencies.contexts.first > frequencies.contexts.last)
+    fail("frequencies must be valid for some context");
   for (const double inv_freq : frequencies.inv_freq) {
     if (!(std::abs(inv_freq) < 0x1p40)) fail("inv_freq must be in (-2^40, 2^40)");
   }
@@ -45,8 +46,8 @@ double factor_of(const Rotations& rotations, std::int64_t token, std::int64_t pa
                     static_cast<double>(rotations.sin(0, token)[at]));
 }
 
-// The bound of a component, in units of 2^-24 * hypot. exact rounds once. Other numerics round cos,
-// A (ggml: four times) and their product.
+// The bound of a component, in units of 2^-24 * hypot. Exact numerics round once. Other numerics
+// round cos, A (ggml: four times) and their product.
 double component_bound(const Rotations& rotations, double factor) {
   const double exact = rotate_error_bound(Direction::forward, factor, 0);
   return rotations.numerics() == Numerics::exact ? exact : exact + 5 * (1 + 0x1p-20);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotate and rotate_qk with views of any strides, shared or apart. Accepted calls must be right.
-// Refused calls must give a reason and change nothing.
+// Fuzzes rotate and rotate_qk with views of any strides, overlapping or separate. Accepted calls
+// must be right. Refused calls must give a reason and change nothing.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -70,7 +70,7 @@ bool place(Bytes& input, std::span<std::byte> buffer, HeadsView& view) {
   return data.has_value();
 }
 
-// The second view: the same one, the same one shifted, or another one.
+// The second view: the first one, the first one shifted, or another one.
 bool decode_second(Bytes& input, std::span<std::byte> buffer, ViewsCase& views) {
   const std::int64_t kind = input.number(0, 7);
   views.src = views.dst;
@@ -122,7 +122,7 @@ bool are_bad_together(const ViewsCase& views) {
   return views.src.extents.batch != views.dst.extents.batch;
 }
 
-// The comments of the public headers decide. Checks every element.
+// The answer that the comments of the public headers require. Checks every element.
 Answer expected_answer(const ViewsCase& views, const Rotations& rotations,
                        const std::byte* buffer) {
   const auto direction = static_cast<std::int32_t>(views.direction);

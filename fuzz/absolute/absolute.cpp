@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Absolute encodings with any spec, positions, tables and strides. Accepted calls must be right.
-// Refused calls must give a reason and change nothing.
+// Fuzzes absolute encodings with any spec, positions, tables and strides. Accepted calls must be
+// right. Refused calls must give a reason and change nothing.
 #include <array>
 #include <cstddef>
 #include <cstdint>

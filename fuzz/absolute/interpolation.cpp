@@ -133,8 +133,8 @@ Answer expected_answer(const InterpolationCase& one, const std::byte* buffer) {
   return expected_of_sharing(std::array{written}, std::array{read}, buffer);
 }
 
-// matrix[i][j] is the weight of source row j in result row i. If only kept rows are made, the empty
-// sides of a grid may have any length.
+// matrix[i][j] is the weight of source row j in result row i. If the result has only kept rows, the
+// sides of an empty grid may have any length.
 reference::Matrix matrix_of(const InterpolationCase& one) {
   const std::int64_t kept =
       std::visit([](const auto& each) { return each.kept_rows; }, one.interpolation);
@@ -169,8 +169,8 @@ void check_made(const InterpolationCase& one, const Sum& sum, double got) {
   if (!(std::abs(got - sum.value) <= bound)) fail("a table must be interpolated within the bound");
 }
 
-// A row has at most 16 neighbours. Each gives a product with an error of the weight's 2^-43 and a
-// sum rounded to the gradient's dtype. The magnitudes of the weights add up to less than 2.
+// A row has at most 16 neighbours. Each adds a product, with the weight's error of 2^-43, and
+// rounds the sum to the gradient's dtype. The magnitudes of the weights add up to less than 2.
 void check_gradient(const InterpolationCase& one, const Sum& sum, double got) {
   if (!(sum.size < 0x1p100L)) return;
   const long double rounding = one.written.dtype == DType::f64 ? 0x1p-53L : 0x1p-24L;

@@ -47,7 +47,7 @@ std::int64_t negated(std::int64_t number) {
   return static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(number));
 }
 
-// Usually rows of the table; one may be any number.
+// Returns rows of the table as indices. Rarely one index may be any number.
 std::vector<long double> decode_indices(Bytes& input, const LookupCase& lookup) {
   const std::int64_t rows = std::max<std::int64_t>(clamped(lookup.table.rows, 16), 1);
   std::vector<long double> numbers;

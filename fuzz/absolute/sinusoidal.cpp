@@ -71,7 +71,7 @@ bool is_valid(const SinusoidalSpec& spec) {
 
 constexpr std::int64_t largest_dim = 512;  // larger ones are not checked in detail
 
-// base^exponent: ln(base) multiplies the exponent's rounding error; pow and exp round a few times.
+// ln(base) multiplies the error of base^exponent's exponent; pow and exp round a few times.
 void check_frequencies(const Sinusoidal& sinusoidal) {
   if (sinusoidal.spec.dim > largest_dim) return;
   const auto exact = reference::sinusoidal_inv_freq(sinusoidal.spec);
@@ -89,7 +89,7 @@ void check_frequencies(const Sinusoidal& sinusoidal) {
 std::optional<Sinusoidal> make(const SinusoidalSpec& spec) {
   auto sinusoidal = make_sinusoidal(spec);
   if (sinusoidal.has_value() != is_valid(spec)) {
-    fail("a spec must be accepted where it is valid, and nowhere else");
+    fail("a spec must be accepted exactly if it is valid");
   }
   if (!sinusoidal) {
     check_error(sinusoidal.error());
@@ -192,7 +192,7 @@ std::vector<reference::CosSin> angles_at(const Sinusoidal& sinusoidal, const Num
   return reference::sinusoidal_angles(sinusoidal, static_cast<std::int64_t>(position));
 }
 
-// Numbers far from overflow, in every dtype and in products of double.
+// True if a number is far from overflow, in its dtype and in products of double.
 bool is_ordinary(DType dtype, long double number) {
   return std::abs(number) < (dtype == DType::f16 ? f16_overflow * (1 - 0x1p-10) : 0x1p120);
 }

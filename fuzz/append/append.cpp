@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// append with caches of any strides, shared or apart, and slots in any order. Accepted calls must
-// be right. Refused calls must give a reason and change nothing.
+// Fuzzes append with caches of any strides, overlapping or separate, and slots in any order.
+// Accepted calls must be right. Refused calls must give a reason and change nothing.
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -41,7 +41,7 @@ bool has_adjacent_features(const ConstHeadsView& view) {
   return view.extents.features <= 1 || view.strides.feature == 1;
 }
 
-// True if a cache of k or v cannot take these heads.
+// True if this cache of k or v cannot store these heads.
 bool is_bad_pair(const ConstHeadsView& cache, const ConstHeadsView& heads) {
   return !is_well_formed(strided(cache)) || !is_well_formed(strided(heads)) ||
          !has_adjacent_features(cache) || !has_adjacent_features(heads) ||
@@ -57,7 +57,7 @@ bool is_bad_pair(const QuantizedHeadsView& cache, const ConstHeadsView& heads) {
          heads.extents.features > longest_normalized_head;
 }
 
-// Cache: of elements of a dtype, or in 8 bits.
+// Cache: KvCache or QuantizedKvCache.
 template <class Cache>
 bool is_bad_cache(const Cache& cache, const KvHeads& heads) {
   const auto& [k, v] = heads;
@@ -103,7 +103,7 @@ bool is_bad_norm(const KeyNorm& k_norm, const ConstHeadsView& k, const Rotations
   return is_bad_weight(norm, k.extents);
 }
 
-// Consecutive slots may be out of range for tokens without elements: nothing is stored there.
+// Consecutive slots may be out of range if the tokens have no elements, since nothing is stored.
 Answer expected_of_consecutive(const AppendCase& append) {
   const Extents& k = append.heads.k.extents;
   const Extents& cache = cache_extents(append);
@@ -138,7 +138,7 @@ Answer expected_of_map(const AppendCase& append) {
   return Answer::accept;
 }
 
-// The comments of kv_cache.hpp decide. Checks every element and every slot.
+// The answer that the comments of kv_cache.hpp require. Checks every element and every slot.
 Answer expected_answer(const AppendCase& append, const Rotations* rotations,
                        const std::byte* buffer) {
   const ConstHeadsView& k = append.heads.k;
@@ -155,7 +155,7 @@ Answer expected_answer(const AppendCase& append, const Rotations* rotations,
   return stricter(of_sharing, is_map ? expected_of_map(append) : expected_of_consecutive(append));
 }
 
-// A token's index among the heads, and its slot.
+// A token's place in the heads, and its slot: a place in a block.
 struct Stored {
   std::int64_t batch = 0;
   std::int64_t token = 0;
@@ -184,7 +184,7 @@ void for_each_stored(const AppendCase& append, const Visit& visit) {
   }
 }
 
-// Calls visit(Stored, head) for every head of these extents that has a slot.
+// Calls visit(Stored, head) for every head of every token that has a slot.
 template <class Visit>
 void for_each_head(const AppendCase& append, const ConstHeadsView& heads, const Visit& visit) {
   if (is_empty(heads)) return;
@@ -201,11 +201,10 @@ Head head_at(const test::Tensor& heads, const Axes& index) {
 void check_in_8_bits(const Head& from, const check::Int8Head& head) {
   const std::vector<float> numbers(from.features.begin(), from.features.end());
   if (!head.has_bits_of(check::in_int8(numbers)))
-    fail("a head in 8 bits must be its numbers' z * 127/m to nearest even, and m/127");
+    fail("an int8 head must be z * 127/m rounded to nearest even, with scale m/127");
 }
 
-// Checks keys in 8 bits against those that the same call stores in a float32 cache. Other cases
-// check that cache.
+// Checks int8 keys against keys of the same call with a float32 cache, which other cases check.
 void check_quantized_keys(const AppendCase& append, const Rotations* rotations,
                           const Memory& memory) {
   const ConstHeadsView& k = append.heads.k;
@@ -218,7 +217,7 @@ void check_quantized_keys(const AppendCase& append, const Rotations* rotations,
   test::Tensor cache({DType::f32, k.extents});
   const auto status = rotary::append({.k = cache.view()}, {.k = keys.view()}, ConsecutiveSlots{},
                                      {.rotations = rotations, .k_norm = append.k_norm});
-  if (!status) fail("a cache of f32 must take what one in 8 bits takes", status.error().message);
+  if (!status) fail("an f32 cache must accept what an int8 cache accepts", status.error().message);
   for_each_head(append, k, [&](const Stored& at, std::int64_t h) {
     check_in_8_bits(head_at(cache, at.from(h)),
                     head_at(append.quantized->k, memory.after.data(), memory, at.to(h)));
@@ -289,7 +288,7 @@ void put_back_slot(Strided cache, const Stored& at, const Memory& memory) {
   put_back(cache, memory);
 }
 
-// Each slot of a token must hold the required values of its k and v. Every other byte must be
+// Each token's slot must hold the required values of its k and v. Every other byte must be
 // unchanged.
 void check_written(const AppendCase& append, const Rotations* rotations, const Memory& memory) {
   const auto check_k = append.quantized ? check_quantized_keys
@@ -298,7 +297,7 @@ void check_written(const AppendCase& append, const Rotations* rotations, const M
   check_k(append, rotations, memory);
   if (append.heads.v) check_values(append, memory);
   if (is_empty(append.heads.k) && (!append.heads.v || is_empty(*append.heads.v))) {
-    check_unchanged(memory, "nothing must be written where there is nothing to store");
+    check_unchanged(memory, "a call with nothing to store must write nothing");
     return;
   }
   const AppendViews views = views_of(append);
@@ -346,7 +345,7 @@ Status run(const AppendCase& append, const Rotations* rotations) {
   if (status && test::allocation_count() != allocations) fail("success must allocate nothing");
   const Extents& n = append.heads.k.extents;
   const bool is_cut = status && static_cast<int128>(n.batch) * n.tokens >= 64;
-  check_executor(backwards, is_cut ? 1 : 0);  // not for fewer than 64 tokens
+  check_executor(backwards, is_cut ? 1 : 0);  // a call of fewer than 64 tokens is not split
   return status;
 }
 

@@ -11,7 +11,7 @@
 namespace rotary::fuzz {
 namespace {
 
-// Extents of k. Sometimes many tokens of small heads, enough for an executor to cut.
+// Extents of k. Sometimes many tokens of small heads, enough to split among threads.
 Extents decode_extents(Bytes& input) {
   Extents n{.batch = input.number(1, 2),
             .tokens = input.number(1, 4),
@@ -41,7 +41,7 @@ DType stored_dtype(Bytes& input, DType from) {
   return static_cast<DType>(input.number(1, 3));
 }
 
-// A cache has at least as many slots as tokens need; a page has fewer.
+// A contiguous cache has at least as many slots as tokens. A page has fewer.
 Extents decode_cache_extents(Bytes& input, const Extents& k, NumberKind kind) {
   Extents n{.heads = k.heads, .features = k.features};
   const bool in_pages = kind != NumberKind::consecutive && input.once_in(2);
@@ -56,7 +56,7 @@ bool decode_pair(Bytes& input, Places& places, HeadsView& cache, ConstHeadsView&
 }
 
 bool decode_v(Bytes& input, Places& places, AppendCase& append) {
-  const std::int64_t who = input.number(0, 15);  // usually both or neither
+  const std::int64_t who = input.number(0, 15);  // usually heads and cache, or neither
   if (who >= 8 && who != 15) return true;
   const Extents& k = append.heads.k.extents;
   ConstHeadsView v{.dtype = decode_dtype(input),
@@ -73,8 +73,7 @@ bool decode_v(Bytes& input, Places& places, AppendCase& append) {
   return true;
 }
 
-// Runs of slots from anywhere, forwards or with a step. Rarely one is negative, repeated or too
-// large.
+// Slots from anywhere, forwards or by a small step. Rarely one is negative, repeated or too large.
 std::vector<long double> decode_slot_numbers(Bytes& input, const Extents& k, const Extents& cache) {
   const auto small = [](std::int64_t extent) { return clamped(extent, 128); };
   const auto count = static_cast<std::size_t>(small(k.batch) * small(k.tokens));
@@ -167,8 +166,8 @@ bool decode_norm(Bytes& input, Places& places, AppendCase& append) {
   return true;
 }
 
-// Adds a cache in 8 bits with the extents of append.cache, which disturb() may change. Returns
-// false if a view does not fit in the buffer.
+// Adds an int8 cache with append.cache's extents, or changed ones. Returns false if it does not
+// fit.
 bool decode_in_8_bits(Bytes& input, Places& places, AppendCase& append) {
   const auto of = [&](Extents n) {
     disturb(input, n);

@@ -44,7 +44,7 @@ struct AppendCase {
 // Returns nullopt if a view that append may accept would leave the buffer.
 [[nodiscard]] std::optional<AppendCase> decode_append(Bytes& input, std::span<std::byte> buffer);
 
-// Blocks and slots of the cache that the call takes.
+// The extents of the cache that the call uses.
 [[nodiscard]] const Extents& cache_extents(const AppendCase& append);
 
 struct AppendViews {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// attend() on tiny calls of every kind. A legal call must be accepted and right within its bounds;
-// any other call must be right or refused. The caller's memory and an executor must give the same
-// bits. Nothing else may be touched.
+// Fuzzes attend() with tiny calls of every kind. A legal call must be accepted and right within its
+// bounds. Any other call must be right or refused. The caller's memory and an executor must not
+// change a bit. Only results may be written.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -37,7 +37,7 @@ bool ends_soon(const AttendCase& of) {
                              [&](const AttentionSequence& s) { return is_soon(s.keys); });
 }
 
-// True if checking the results of an accepted case is also that fast.
+// True if the reference is as fast on an accepted case.
 bool is_small(const AttendCase& of) {
   constexpr double most = 1 << 18;
   const auto number = [](std::int64_t count) { return static_cast<double>(count); };
@@ -50,7 +50,7 @@ bool is_small(const AttendCase& of) {
   return work <= most;
 }
 
-// A call without a number to write needs no memory, which attend_bytes does not know.
+// True if the call writes a number. If not, it needs no memory, whatever attend_bytes says.
 bool has_results(const check::AttendCall& of) {
   const auto has_elements = [](const std::optional<ScoresView>& view) {
     return view && reach_of(strided(*view));
@@ -59,14 +59,14 @@ bool has_results(const check::AttendCall& of) {
          has_elements(of.options.weights);
 }
 
-// Repeats the call in the caller's memory, cut by an executor. results: the required contents.
+// Repeats the call in the caller's memory, with an executor. results: the required contents.
 void check_memory(Bytes& input, check::AttendCall of, const Memory& memory,
                   const std::vector<std::byte>& results) {
   AttendOptions& options = of.options;
   test::CountingExecutor backwards(test::run_backwards, decode_concurrency(input));
   if (!input.once_in(4)) options.executor = backwards.executor();
   const auto bytes = guarded_bytes(of);
-  if (!bytes) fail("bytes of a legal call must be told", bytes.error().message);
+  if (!bytes) fail("attend_bytes must accept a legal call", bytes.error().message);
   if (*bytes > WorkMemory::capacity) return;
   // At least one byte: with none, the call would allocate.
   options.memory = work_memory.take(std::max<std::size_t>(*bytes, 1));
@@ -75,7 +75,7 @@ void check_memory(Bytes& input, check::AttendCall of, const Memory& memory,
     const Status status = guarded_run(of);
     if (!status) check_error(status.error());
     if (status && has_results(of)) fail("memory that is too small must be refused");
-    check_unchanged(memory, "nothing must be written where memory is too small");
+    check_unchanged(memory, "a call with too little memory must write nothing");
     if (!work_memory.is_untouched()) fail("memory that is too small must stay as it is");
     options.memory = {options.memory.data(), *bytes};
   }

@@ -10,7 +10,7 @@
 namespace rotary::fuzz {
 namespace {
 
-// Blocks of few slots. Some belong to several sequences; a sequence's blocks are in any order.
+// Makes blocks of few slots. Sequences may share a block, and have theirs in any order.
 void decode_pages(Placing& placing, AttendCase& to) {
   Bytes& input = placing.input;
   const std::int64_t slots = input.number(1, 5);
@@ -55,7 +55,7 @@ HeadsView place_scales(Placing& placing, const Extents& of) {
   return place_heads(placing, DType::f32, n, Use::read);
 }
 
-// Each extent is that of the scores, or 1.
+// Extents of a mask: each is that of the scores, or 1.
 ScoresExtents decode_extents(Bytes& input, const AttendCase& of) {
   ScoresExtents n{of.shape.batch, of.shape.heads, of.shape.queries, columns_of(of)};
   const std::int64_t shared = input.number(0, 31);
@@ -87,7 +87,7 @@ HeadsView place_mask(Placing& placing, DType dtype, const ScoresExtents& n) {
                      Features::anywhere);
 }
 
-// Strides that mean nothing may be any number, and may wrap.
+// A stride that no element uses may be any number, so the product may wrap.
 ScoresStrides strides_of(const Strides& s, std::uint64_t bytes) {
   const auto in_bytes = [bytes](std::int64_t stride) {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(stride) * bytes);

@@ -15,7 +15,7 @@
 
 namespace rotary::fuzz {
 
-// The case owns everything that its options point to, so it must stay where it is.
+// The case owns everything that its options point to, so it must not move.
 struct AttendCase : check::AttendCall {
   AttendCase() = default;
   AttendCase(const AttendCase&) = delete;
@@ -40,7 +40,7 @@ struct AttendCase : check::AttendCall {
   Answer expected = Answer::accept;
 };
 
-// Returns false if the case does not fit.
+// Returns false if the case does not fit in the arena.
 [[nodiscard]] bool decode_attend(Bytes& input, Arena& arena, AttendCase& to);
 
 void decode_encoding(Placing& placing, AttendCase& to);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotations, a bias of any kind, and Shaw's vectors for a case of attend().
+// Decodes rotations, a bias of any kind, and Shaw's vectors for a case of attend().
 #include <algorithm>
 #include <string_view>
 #include <type_traits>
@@ -55,7 +55,7 @@ Fire decode_fire(Bytes& input, std::int64_t heads) {
           .output_bias = numbers(input, heads, -1, 1.0 / 128)};
 }
 
-// Numbers within all bounds.
+// Makes a bias whose lists hold numbers within all bounds.
 RelativeBias decode_lists(Bytes& input, std::string_view name, std::int64_t heads) {
   RelativeBias bias = relative_bias_named(name).value();
   const std::int64_t units = input.number(1, 3);
@@ -105,7 +105,7 @@ bool decode_bias(Placing& placing, AttendCase& to) {
   return true;
 }
 
-// A window of any width, sometimes wider than any distance.
+// Makes a table with a window of any width, sometimes wider than any distance.
 ShawTable decode_shaw(Placing& placing, std::int64_t features) {
   Bytes& input = placing.input;
   const std::int64_t most = input.once_in(8) ? 40 : 4;
@@ -116,7 +116,7 @@ ShawTable decode_shaw(Placing& placing, std::int64_t features) {
   return shaw;
 }
 
-// Rows of the frequencies at any positions: for each batch row, or one set for all.
+// Cos/sin rows at any positions: a set for each batch row, or one set for all.
 struct RowsFor {
   std::int64_t batch = 1;
   std::int64_t tokens = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// attend_mapped() on tiny calls. A legal call must be accepted and right within its bound; any
-// other call must be right or refused. An executor must give the same bits. Only results may be
+// Fuzzes attend_mapped() with tiny calls. A legal call must be accepted and right within its bound.
+// Any other call must be right or refused. An executor must not change a bit. Only results may be
 // written.
 #include <algorithm>
 #include <array>
@@ -94,7 +94,7 @@ void spoil_mapped(Bytes& input, AttendCase& of) {
   }
 }
 
-// Returns false if the case does not fit.
+// Returns false if the case does not fit in the arena.
 bool decode_mapped(Bytes& input, Arena& arena, AttendCase& to) {
   Placing placing = begin_case(input, arena);
   to.shape = decode_shape(input);
@@ -143,7 +143,7 @@ Status guarded_run(const check::AttendCall& call) {
   return guarded_call(arena, [&] { return check::run(call); });
 }
 
-// The call's memory grows with the tokens of k. With strides of 0 there may be any number of them.
+// The call's memory grows with the tokens of k, whose number is unlimited with a stride of 0.
 bool ends_soon(const AttendCase& of) {
   const std::int64_t batch = std::clamp<std::int64_t>(of.k.extents.batch, 1, 1 << 20);
   const std::int64_t tokens = of.k.extents.tokens;
@@ -151,7 +151,7 @@ bool ends_soon(const AttendCase& of) {
          (of.listed.empty() && tokens > std::int64_t{1} << 31);
 }
 
-// The check takes quadratic time in the tokens, unlike the library.
+// The check takes time quadratic in the tokens, unlike the library.
 bool is_small(const AttendCase& of) {
   const Extents& q = of.q.extents;
   const auto number = [](std::int64_t count) { return static_cast<double>(count); };
@@ -180,7 +180,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   rotary::test::CountingExecutor backwards(rotary::test::run_backwards, decode_concurrency(input));
   rotary::check::AttendCall call(of);
   call.options.executor = backwards.executor();
-  if (!guarded_run(call)) fail("a legal call must succeed whoever runs it");
+  if (!guarded_run(call)) fail("a legal call must succeed with any executor");
   check_executor(backwards, 1000);
   if (arena.contents() != results) fail("executors must not change a bit");
   return 0;

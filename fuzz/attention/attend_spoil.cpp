@@ -102,7 +102,7 @@ Answer change_encoding(Bytes& input, AttendCase& of) {
   }
 }
 
-// Puts a block that does not exist anywhere in the table.
+// Puts a nonexistent block somewhere into the table.
 Answer change_block(Bytes& input, AttendCase& of) {
   if (of.blocks == nullptr) return Answer::accept;
   const std::int64_t count =
@@ -118,7 +118,7 @@ void spoil(Bytes& input, AttendCase& of) {
   switch (input.number(0, 7)) {
     case 0:
       of.expected = change_any_view(input, of);
-      // A dtype or address that is wrong for two bytes may be right for one.
+      // A dtype or address that is wrong for two-byte elements may be right for int8.
       if (of.in_int8) of.expected = Answer::either;
       break;
     case 1:

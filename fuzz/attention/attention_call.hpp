@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by all attention targets: memory for a case, views in their places, changes that make a
-// call wrong, the check of its results.
+// Code that all attention targets share: memory for a case, views in the arena, changes that make
+// calls wrong, checks of results.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ void append_numbers(std::vector<std::int64_t*>& to, ScoresView& view);
 // Replaces one of the numbers by any other.
 void change_number(Bytes& input, const std::vector<std::int64_t*>& numbers);
 
-// Gives the view a dtype, address or stride that no call takes, at least for a view with elements.
+// Gives the view a dtype, address or stride that calls must refuse if the view has elements.
 [[nodiscard]] Answer change_view(Bytes& input, HeadsView& view);
 [[nodiscard]] Answer change_any_view(Bytes& input, AttentionViews& views);
 

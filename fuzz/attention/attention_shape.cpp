@@ -7,13 +7,13 @@
 namespace rotary::fuzz {
 namespace {
 
-// Usually small, including 0 and 1. Sometimes near sizes where blocks, tiles or kernels change.
+// Returns a small count, including 0 and 1, or one near `rare`, where tiles or kernels change.
 std::int64_t decode_count(Bytes& input, std::int64_t most, std::int64_t rare) {
   if (input.once_in(24)) return rare + input.number(-2, 2);
   return input.number(0, most);
 }
 
-// Positions that are small, negative, or as far away as masks can compare.
+// Returns a position that is small, negative, or as far away as masks can compare.
 std::int64_t decode_position(Bytes& input, std::int64_t count, std::int64_t lowest) {
   constexpr std::int64_t farthest = std::int64_t{1} << 60;
   const std::int64_t kind = input.number(0, 15);

@@ -19,12 +19,12 @@ using check::AttentionShape;
 // f32, bf16 or f16.
 [[nodiscard]] DType decode_attention_dtype(Bytes& input);
 
-// Packed documents, gaps, and sequences without queries or without keys. Empty: no list is given.
+// Packed documents, gaps, and sequences without queries or keys. Empty: the call gets no list.
 [[nodiscard]] std::vector<AttentionSequence> decode_sequences(Bytes& input,
                                                               const AttentionShape& shape,
                                                               std::int64_t lowest_position);
 
-// A window for some pairs of these features, at least 2.
+// A rotary window on some of these features. features: at least 2.
 [[nodiscard]] HeadWindow decode_pairs(Bytes& input, std::int64_t features);
 [[nodiscard]] AttentionMask decode_mask(Bytes& input);
 [[nodiscard]] double decode_scale(Bytes& input);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// linear_attend() on tiny calls. A legal call must be accepted and right within its bound, also
-// from the state of an earlier call. Any other call must be right or refused. The caller's memory
-// and an executor must give the same bits. Only results and the state may be written.
+// Fuzzes linear_attend() with tiny calls. A legal call must be accepted and right within its bound,
+// also from the state of an earlier call. Any other call must be right or refused. The caller's
+// memory and an executor must not change a bit. Only results and the state may be written.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -100,7 +100,7 @@ auto with_part(const LinearCase& of, const Part& part, const Run& how, const Use
   });
 }
 
-// Calls use(out, heads, options) for the whole call, or for the tokens after the earlier call.
+// Calls use(out, heads, options) for the entire call, or for the tokens after the earlier call.
 template <class Use>
 auto with_call(const LinearCase& of, const Run& how, const Use& use) {
   if (of.earlier > 0)
@@ -111,7 +111,7 @@ auto with_call(const LinearCase& of, const Run& how, const Use& use) {
   return guarded_call(arena, [&] { return use(of.out, of.heads(), options); });
 }
 
-// Runs after the call for the earlier tokens, in separate memory.
+// Runs the call. If there are earlier tokens, first runs a call for them, in separate memory.
 Status run(const LinearCase& of, const Run& how) {
   const auto call = [&](const HeadsView& out, const LinearHeads& heads,
                         const LinearAttentionOptions& options) {
@@ -124,7 +124,7 @@ Status run(const LinearCase& of, const Run& how) {
   return with_call(of, how, call);
 }
 
-// Repeats the call in the caller's memory, cut by an executor. results: the required contents.
+// Repeats the call in the caller's memory, with an executor. results: the required contents.
 void check_memory(Bytes& input, const LinearCase& of, const Memory& memory,
                   const std::vector<std::byte>& results) {
   test::CountingExecutor backwards(test::run_backwards, decode_concurrency(input));
@@ -134,7 +134,7 @@ void check_memory(Bytes& input, const LinearCase& of, const Memory& memory,
       [&](const HeadsView&, const LinearHeads& heads, const LinearAttentionOptions& options) {
         return linear_attend_bytes(heads, of.map, options);
       });
-  if (!bytes) fail("bytes of a legal call must be told", bytes.error().message);
+  if (!bytes) fail("linear_attend_bytes must accept a legal call", bytes.error().message);
   if (*bytes > WorkMemory::capacity) return;
   // At least one byte: with none, the call would allocate.
   how.memory = work_memory.take(std::max<std::size_t>(*bytes, 1));
@@ -179,7 +179,7 @@ check::Verdict verdict_of(const LinearCase& of) {
                          .epsilon = of.options.epsilon,
                          .earlier = of.earlier,
                          .first_query = first,
-                         .largest_exponent = 600};  // a double can hold the exponential
+                         .largest_exponent = 600};  // e^600 fits in a double
   if (of.options.rotations) call.turn = turn_of(of);
   return check::verdict(call);
 }

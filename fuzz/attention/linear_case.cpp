@@ -10,7 +10,7 @@
 namespace rotary::fuzz {
 namespace {
 
-// Small, or near the sizes of chunks and blocks of tokens.
+// A small number of tokens, or one near the sizes of chunks and blocks.
 std::int64_t decode_tokens(Bytes& input) {
   if (input.once_in(16)) return 64 * input.number(1, 2) + input.number(-2, 2);
   return input.number(0, 7);
@@ -24,7 +24,7 @@ AttentionShape decode_shape_of(Bytes& input) {
   shape.heads = shape.key_heads * input.number(1, 3);
   shape.features = input.once_in(16) ? input.number(0, 20) : input.number(1, 6);
   shape.value_features = input.once_in(16) ? input.number(0, 20) : input.number(1, 6);
-  // Enough work for an executor to get some.
+  // Enough work to split among threads.
   if (input.once_in(128)) shape = {1, 130, 130, 4, 2, 32, 16};
   return shape;
 }
@@ -46,7 +46,7 @@ void decode_map(Placing& placing, LinearCase& to) {
       .softmax_scale = static_cast<double>(input.number(1, 8)) / 16};
 }
 
-// Documents and padding: one set for all batch rows, or one for each.
+// Segments of documents and padding: one set for all batch rows, or one for each.
 void decode_segments(Placing& placing, LinearCase& to) {
   Bytes& input = placing.input;
   SegmentMap map{.batch = input.once_in(2) && to.shape.batch > 0 ? to.shape.batch : 1,
@@ -92,7 +92,7 @@ void decode_state(Placing& placing, LinearCase& to) {
   }
 }
 
-// Kinds of frequencies_of with an attention factor of 1.
+// Kinds for frequencies_of() whose attention factor is 1.
 constexpr std::array<std::int64_t, 3> factorless = {0, 1, 4};
 
 Rotations decode_rows(Bytes& input, const Frequencies& frequencies, std::int64_t first,
@@ -226,7 +226,7 @@ bool decode_linear(Bytes& input, Arena& arena, LinearCase& to) {
 
 bool is_callable(const Arena& arena, const LinearCase& of) {
   if (!are_inside(arena, of)) return false;
-  // Strides of 0 may repeat very many keys; too many are refused.
+  // With a stride of 0 a key may repeat so often that a call takes long, unless it is refused.
   const std::int64_t keys = of.k.extents.tokens;
   if (keys > 5000 && keys <= std::int64_t{1} << 31) return false;
   if (!of.options.segments) return true;

@@ -14,7 +14,7 @@
 
 namespace rotary::fuzz {
 
-// The case owns everything that its options and its map point to, so it must stay where it is.
+// The case owns everything that its options and its map point to, so it must not move.
 struct LinearCase : AttentionViews {
   LinearCase() = default;
   LinearCase(const LinearCase&) = delete;
@@ -27,7 +27,7 @@ struct LinearCase : AttentionViews {
 
   std::optional<Rotations> q_rotations;
   std::optional<Rotations> k_rotations;
-  // The first tokens, which an earlier call takes. This call continues from its state.
+  // An earlier call takes this many tokens. This call continues from its state.
   std::int64_t earlier = 0;
   // The state has arbitrary contents, so results cannot be checked.
   bool has_any_state = false;
@@ -37,7 +37,7 @@ struct LinearCase : AttentionViews {
   [[nodiscard]] LinearHeads heads() const { return {.q = q, .k = k, .v = v}; }
 };
 
-// Returns false if the case does not fit.
+// Returns false if the case does not fit in the arena.
 [[nodiscard]] bool decode_linear(Bytes& input, Arena& arena, LinearCase& to);
 
 // True if every view is in its place of the arena and the library needs little time.

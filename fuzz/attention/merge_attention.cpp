@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// merge_attention() on tiny parts. A legal call must be accepted and exact except for the promised
-// roundings; any other call must be right or refused. Nothing else may be written.
+// Fuzzes merge_attention() with tiny parts. A legal call must be accepted and exact except for the
+// promised roundings. Any other call must be right or refused. Only the merged part may be written.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -39,7 +39,7 @@ AttentionPart decode_part(Placing& placing, const Extents& extents, Use use) {
           .log_sum_exp = place_scores(placing, sums, use)};
 }
 
-// Includes parts without keys, and sums that are far apart or close to each other.
+// Decodes log-sum-exps: of parts without keys, far apart, or close together.
 void decode_sums(Bytes& input, const AttentionPart& part) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   constexpr std::array sums = {-infinity, 0.0F, 1.5F, -3.25F, 80.0F, -900.0F, 1e30F, infinity};
@@ -105,7 +105,7 @@ void check_number(double computed, double exact, double bound) {
 void check_row(const MergeCase& of, const Axes& index, const Memory& memory) {
   const double a = number_before(of.into.log_sum_exp, index, memory);
   const double b = number_before(of.from.log_sum_exp, index, memory);
-  if (std::isnan(a) || std::isnan(b) || std::isinf(std::max(a, b))) return;  // or neither has keys
+  if (std::isnan(a) || std::isnan(b) || std::isinf(std::max(a, b))) return;  // or no keys at all
   const double most = std::max(a, b);
   const double of_a = std::exp(a - most);
   const double of_b = std::exp(b - most);

@@ -68,8 +68,7 @@ std::optional<Slots> Session::value_of(const Passed<rotary_slots>& slots) {
 
 namespace {
 
-// The two kinds of cache, in floats and in 8 bits. Each has its view, its struct and functions in
-// C, and its value in C++.
+// The two kinds of cache, float and int8: C view, struct and functions, and the C++ value.
 struct InFloats {
   using View = rotary_heads_view;
   using Kv = rotary_kv;
@@ -87,7 +86,7 @@ struct InInt8 {
   static constexpr auto append_unrotated = rotary_append_int8_unrotated;
 };
 
-// The cache as C++ takes it; nothing if C must refuse it. View: the result of value_of for a view.
+// The C++ value of the cache, or nullopt if C must refuse it. View: value_of's result for a view.
 template <class Kind, class View>
 std::optional<typename Kind::Cache> kv_of(const Passed<typename Kind::Kv>& kv, const View& k,
                                           const View& v) {
@@ -120,7 +119,7 @@ std::optional<AppendOptions> Session::value_of(const Passed<rotary_append_option
   return value;
 }
 
-// A view of a cache for these heads, in a dtype in which they may be stored.
+// A view of a cache for these heads, in a dtype that may store them.
 std::optional<rotary_heads_view> Session::decode_cache(const rotary_heads_view& heads) {
   rotary_heads_view cache = heads;
   if (cache.extents[1] < 100) cache.extents[1] += input_.number(0, 2);

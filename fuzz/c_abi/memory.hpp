@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The buffer that C calls write to, and its shadow for the C++ calls beside them.
+// The buffer to which C calls write, and its shadow, to which the same calls in C++ write.
 #pragma once
 
 #include <cstddef>

@@ -16,7 +16,7 @@
 
 namespace rotary::fuzz {
 
-// Size of the struct's first version, or of all of it if there is only one version.
+// Size of the struct's first version, or of the struct if it has only one version.
 template <class T>
 inline constexpr std::size_t first_bytes = sizeof(T);
 template <>

@@ -12,7 +12,7 @@
 namespace rotary::fuzz {
 namespace {
 
-// A call fills the part of a struct that fits, and leaves the rest unchanged.
+// A call must fill a struct up to its struct_size, and leave the other bytes unchanged.
 template <class T>
 void check_filled(const Passed<T>& before, const Passed<T>& after, const T& wanted,
                   bool is_filled) {
@@ -22,7 +22,8 @@ void check_filled(const Passed<T>& before, const Passed<T>& after, const T& want
     std::memcpy(&value, expected.data(), sizeof value.struct_size);
     std::memcpy(expected.data(), &value, std::min(expected.size(), sizeof value));
   }
-  if (expected != after.bytes()) fail("a struct must be filled as far as it goes, and no other");
+  if (expected != after.bytes())
+    fail("a struct must be filled up to its struct_size, and only on success");
 }
 
 }  // namespace
@@ -34,7 +35,7 @@ void Session::ask_frequencies() {
   std::int32_t alike = -1;
   if (one.twin && other.twin) alike = rotate_alike(*one.twin, *other.twin) ? 1 : 0;
   check_value(rotary_frequencies_alike(one.handle(), other.handle()) == alike,
-              "whether two are alike", alike == -1);
+              "whether two frequencies are alike", alike == -1);
   const double factor = rotary_frequencies_attention_factor(one.handle());
   check_value(is_missing ? std::isnan(factor) : factor == one.twin->attention_factor,
               "an attention factor", is_missing);
@@ -124,7 +125,7 @@ void Session::remake_rotations_of_positions() {
   check(status, remake_rotations(*rotations.twin, *frequencies.twin, *at));
 }
 
-// Rows from outside: those of existing rotations, or any elements.
+// Makes rotations from the caller's rows: those of existing rotations, or any elements.
 void Session::make_rotations_of_rows() {
   rotary_window window = decode_c_window();
   rotary_cos_sin rows = ROTARY_COS_SIN_INIT;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C ABI: any sequence of its calls. Handles are made, used, remade after failures and freed.
+// Fuzzes the C ABI with any sequence of calls. They make, use, remake and free handles.
 #include "fuzz/c_abi/session.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ constexpr std::size_t longest_error = 1023;
 
 bool is_inside_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
-// The part of a message that C gives, cut between two characters.
+// The start of a message that C returns, cut between two characters.
 std::string shown(std::string_view message) {
   std::size_t length = std::min(message.size(), longest_error);
   while (length < message.size() && length > 0 && is_inside_character(message[length])) --length;
@@ -34,7 +34,7 @@ Session::Session(Bytes& input) : input_(input), last_error_(rotary_last_error())
 
 void Session::call() {
   using Call = void (Session::*)();
-  // Byte 0 is frequent, so the first call is quick. Models are slow and have their own target.
+  // Byte 0 is frequent, so it chooses a quick call. Models are slow and have their own target.
   constexpr std::array<Call, 25> calls = {
       &Session::ask_model,
       &Session::make_frequencies_of_model,
@@ -102,7 +102,7 @@ void Session::check(rotary_status got, const Wanted& wanted) {
     if (text.size() > longest_error) fail("an error text must have at most 1023 bytes");
     if (wanted && wanted->ok()) fail("C must accept what C++ accepts", text);
     if (!wanted && got != ROTARY_INVALID_ARGUMENT && got != ROTARY_UNSUPPORTED) {
-      fail("a wrong argument must be called one", text);
+      fail("a wrong argument must give ROTARY_INVALID_ARGUMENT", text);
     }
     if (wanted && (got != static_cast<rotary_status>(wanted->error().code) ||
                    text != shown(wanted->error().message))) {

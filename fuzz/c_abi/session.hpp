@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sequence of C calls, each compared with the C++ call: the same answer, text and written bytes.
-// rotary.h decides about errors that only C has: NULL, sizes of structs, and members that have no
-// use together.
+// Runs a sequence of C calls and compares each with the C++ call: answer, text and written bytes.
+// rotary.h decides about errors of C alone: NULL, struct sizes, and members that exclude each
+// other.
 #pragma once
 
 #include <array>
@@ -45,7 +45,7 @@ class Session {
   template <class Handle>
   using Owned = std::unique_ptr<Handle, Free>;
 
-  // A handle and its contents, made by C++. NULL if there is none.
+  // A C handle, which may be NULL, and the same object made by C++.
   template <class Handle, class Made>
   struct Twins {
     Owned<Handle> owned = {};
@@ -82,13 +82,13 @@ class Session {
   void shift_quantized();
   void use_threads();
 
-  // Chooses one of a kind's handles; it may be NULL.
+  // Chooses a handle of one kind, which may be NULL.
   template <class Twins>
   [[nodiscard]] auto& any_of(Twins& all) {
     return all[static_cast<std::size_t>(input_.number(0, handles - 1))];
   }
 
-  // Arguments. Views are in the first half of the buffer, rows in the second.
+  // These decode arguments. Views are in the first half of the buffer, rows in the second.
   [[nodiscard]] std::string decode_json(bool is_config);
   [[nodiscard]] std::optional<rotary_heads_view> decode_heads(const Rotations* rotations,
                                                               Features features);
@@ -100,12 +100,12 @@ class Session {
   [[nodiscard]] rotary_head_norm decode_head_norm(const rotary_heads_view& of);
   [[nodiscard]] std::optional<rotary_slots> decode_slots(const rotary_heads_view& of);
   [[nodiscard]] std::optional<rotary_heads_view> decode_cache(const rotary_heads_view& heads);
-  // Elements with the layout of the view.
+  // Int8 elements with the layout of the view.
   [[nodiscard]] std::optional<rotary_int8_view> decode_int8(const rotary_heads_view& view);
   template <class Kind>
   void append_to();
 
-  // The arguments of a C call for C++, in the shadow of the buffer; nullopt if C must refuse them.
+  // The C++ values of a C call's arguments, in the shadow; nullopt if C must refuse them.
   [[nodiscard]] static std::optional<HeadsView> value_of(const Passed<rotary_heads_view>& view);
   [[nodiscard]] static std::optional<QuantizedHeadsView> value_of(
       const Passed<rotary_int8_view>& view);
@@ -122,12 +122,13 @@ class Session {
 
   // Compares the answer of a call with the required one.
   void check(rotary_status got, const Wanted& wanted);
-  // Checks a call that returns a value: it must be that of C++. A call that fails sets the text.
+  // Checks a call that returns a value, which must be that of C++. A failed call sets the error
+  // text.
   void check_value(bool is_that_of_cpp, std::string_view what, bool has_failed);
   // Checks that a handle exists after ROTARY_OK and is NULL otherwise.
   static void check_made(rotary_status got, const void* made);
-  // Makes a handle by make(&handle), unless the input chooses NULL for it, and its twin by
-  // make_twin(). is_legal: C must not refuse the arguments itself. Returns what both have made.
+  // Makes a handle by make(&handle), or passes NULL instead, and its twin by make_twin(). is_legal:
+  // C must not refuse the arguments by itself. Returns both if both were made.
   template <class Twin, class Make, class MakeTwin>
   std::optional<Twin> make(bool is_legal, const Make& make, const MakeTwin& make_twin);
 

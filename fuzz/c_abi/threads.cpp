@@ -5,11 +5,11 @@
 namespace rotary::fuzz {
 namespace {
 
-// rotary_threads has its own text, which no other library sets.
+// rotary_threads has its own error text, which no other library sets.
 void check_threads(rotary_status status, bool is_legal) {
   if ((status == ROTARY_OK) != is_legal) fail("threads must answer as rotary_threads.h says");
   if (is_legal) return;
-  if (status != ROTARY_INVALID_ARGUMENT) fail("a wrong argument must be called one");
+  if (status != ROTARY_INVALID_ARGUMENT) fail("a wrong argument must give ROTARY_INVALID_ARGUMENT");
   check_text(rotary_threads_last_error());
 }
 

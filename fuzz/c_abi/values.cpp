@@ -52,7 +52,7 @@ std::optional<rotary_heads_view> Session::decode_heads(const Rotations* rotation
 }
 
 std::optional<rotary_int8_view> Session::decode_int8(const rotary_heads_view& view) {
-  // A view without a dtype is placed as if elements had no bytes, but these have one.
+  // A view of an unknown dtype was placed as if its elements had no bytes. Int8 elements have one.
   if (size_in_bytes(static_cast<DType>(view.dtype)) == 0) return {};
   rotary_int8_view int8 = ROTARY_INT8_VIEW_INIT;
   int8.data = static_cast<int8_t*>(view.data);
@@ -74,8 +74,8 @@ std::optional<rotary_positions> Session::decode_positions(std::optional<std::int
   positions.kind =
       static_cast<int32_t>(input_.once_in(32) ? input_.number(0, 7) : input_.number(1, 4));
   positions.tokens = input_.once_in(16) ? input_.integer() : input_.number(0, 3);
-  // int64 can count the rows of this many tokens, but no memory holds them. The sanitizer ends the
-  // process for such an allocation.
+  // int64 can count the rows of this many tokens, but no memory holds them, and the sanitizer ends
+  // the process. Such cases are skipped.
   if (positions.tokens > 100 && positions.tokens < std::int64_t{1} << 61) return {};
   if (input_.once_in(16)) positions.tokens = input_.number(64, 70);
   if (tokens) positions.tokens = *tokens;
@@ -125,7 +125,7 @@ rotary_executor Session::decode_executor() {
   executor.concurrency = input_.once_in(16) ? input_.integer() : input_.number(0, 4);
   if (threads_ != nullptr && input_.once_in(2)) {
     if (rotary_threads_executor(threads_.get(), &executor) != ROTARY_OK)
-      fail("threads have an executor");
+      fail("threads must have an executor");
   }
   return executor;
 }

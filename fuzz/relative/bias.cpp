@@ -27,7 +27,7 @@ struct BiasCall {
   std::span<double> gradients = {};
 };
 
-// Scores, usually with the heads of the bias.
+// Decodes scores, usually with as many heads as the bias.
 bool decode_scores(Bytes& input, Places& places, BiasCall& call) {
   call.scores.dtype = decode_dtype(input);
   ScoresExtents& n = call.scores.extents;
@@ -41,7 +41,7 @@ bool decode_scores(Bytes& input, Places& places, BiasCall& call) {
   return decode_view(input, places, call.scores);
 }
 
-// Number of gradients, usually one for each parameter.
+// Decodes room for gradients, usually one for each parameter.
 bool decode_gradients(Bytes& input, Places& places, BiasCall& call) {
   std::int64_t count = input.number(0, 8);
   if (expected_of(call.bias) != Answer::refuse) {
@@ -122,14 +122,14 @@ void check_t5(const T5Bias& bias, const BiasIndex& at, double got, const Memory&
   }
 }
 
-// The reference computes the slopes of all heads of a model.
+// False for an ALiBi of many heads: the reference computes the slopes of all heads of a model.
 bool is_quick(const RelativeBias& bias) {
   const auto* const alibi = std::get_if<Alibi>(&bias);
   return alibi == nullptr || alibi->model_heads.value_or(alibi->heads) <= 64;
 }
 
-// True if the bound covers FIRE's x: it is 0 or large enough. Then it is not below c times the
-// distance by more than its normaliser, which is below 2^10.
+// True if the bound covers FIRE's x, which must be 0 or large enough. x is at least c times the
+// distance divided by its normaliser, which is below 2^10.
 bool is_in_contract(const RelativeBias& bias, const BiasIndex& at) {
   const auto* const fire = std::get_if<Fire>(&bias);
   if (fire == nullptr || at.query == at.key || fire->c == 0) return true;
@@ -151,7 +151,7 @@ void check_exact(const RelativeBias& bias, const BiasIndex& at, double got, cons
   }
 }
 
-// The part of one score: its index, and the gradient of the loss in it.
+// One score's part of a gradient: the score's index, and the gradient of the loss by it.
 struct Part {
   std::int64_t head = 0;
   std::int64_t query = 0;
@@ -213,7 +213,7 @@ struct Add {
 
   bool operator()(const Sandwich&) const { return true; }
 
-  // The tests of gradients cover encodings made of lists.
+  // Skips encodings with lists, which tests of gradients cover.
   template <class Lists>
   bool operator()(const Lists&) const {
     return false;
@@ -287,7 +287,7 @@ void check_filled(const BiasCall& call, const Memory& memory) {
 void check_gradient(const BiasCall& call, const Memory& memory) {
   Sums sums;
   for (const double number : before(call.gradients, memory)) sums.emplace_back(number);
-  bool is_plain = true;  // no corner, and no overflow, from which a factor of 0 makes NaN
+  bool is_plain = true;  // no corner, and no overflow, which times 0 would be NaN
   std::int64_t terms = 0;
   for_each_element(strided(call.scores), [&](const Axes& index) {
     const double gradient = number_before(call.scores, index, memory);

@@ -105,7 +105,7 @@ bool are_bounded(const std::vector<double>& numbers) {
 Answer when(bool is_valid) { return is_valid ? Answer::accept : Answer::refuse; }
 
 struct Expected {
-  // All lists have the length of the first, at least one number, each within its bounds.
+  // All lists must be as long as the first, hold a number, and keep the bounds of their numbers.
   template <class Lists>
   Answer operator()(const Lists& bias) const {
     const std::int64_t heads = Describe<Lists>::heads(bias);

@@ -13,7 +13,7 @@
 
 namespace rotary::fuzz {
 
-// A number of usual size, or one that formulas may fail on.
+// A number of usual size, or one on which formulas may fail.
 [[nodiscard]] double decode_number(Bytes& input);
 
 // Returns nullopt if the table of T5 would leave the buffer.

@@ -27,7 +27,7 @@ void check_slopes(const Alibi& alibi) {
     return;
   }
   if (expected == Answer::refuse) fail("this ALiBi must be refused");
-  if (slopes->size() != static_cast<std::size_t>(alibi.heads)) fail("each head has a slope");
+  if (slopes->size() != static_cast<std::size_t>(alibi.heads)) fail("each head must have a slope");
   if (alibi.model_heads.value_or(alibi.heads) > most_heads) return;
   const auto exact = reference::alibi_slopes(alibi);
   for (std::size_t h = 0; h < slopes->size(); ++h) {
@@ -40,13 +40,13 @@ void check_slopes(const Alibi& alibi) {
 void check_bucket(std::int64_t relative_position, const T5Buckets& buckets) {
   const auto bucket = t5_bucket(relative_position, buckets);
   if (bucket.has_value() != (expected_of(buckets) == Answer::accept)) {
-    fail("buckets must be accepted where they are valid, and nowhere else");
+    fail("buckets must be accepted exactly if they are valid");
   }
   if (!bucket) {
     check_error(bucket.error());
     return;
   }
-  if (*bucket < 0 || *bucket >= buckets.buckets) fail("a bucket must be one of them");
+  if (*bucket < 0 || *bucket >= buckets.buckets) fail("a bucket must exist");
   constexpr std::int64_t most_buckets = 512;  // cases with more are not compared
   if (buckets.buckets > most_buckets) return;
   const auto exact = reference::t5_bucket(relative_position, buckets);
@@ -60,7 +60,7 @@ void check_row(std::int64_t relative_position, const ShawWindow& window) {
   const bool is_valid =
       window.left >= 0 && window.left <= most && window.right >= 0 && window.right <= most;
   const auto row = shaw_row(relative_position, window);
-  if (row.has_value() != is_valid) fail("a window must be accepted where it is valid alone");
+  if (row.has_value() != is_valid) fail("a window must be accepted exactly if it is valid");
   if (!row) {
     check_error(row.error());
     return;

@@ -136,7 +136,7 @@ reference::Matrix table_of(const CopeCase& cope, const Memory& memory) {
   return table;
 }
 
-// One query of one head, as read.
+// One query of one head, as read from memory.
 struct Row {
   std::vector<long double> scores;
   std::vector<long double> q;
@@ -179,8 +179,8 @@ long double size_of(const Row& row, const reference::Matrix& table) {
   return size;
 }
 
-// A position is a sum of gates, each with a few rounding errors. Between two rows the bias changes
-// by at most twice the size of a product.
+// A position is a sum of gates, each with a few rounding errors. Between two rows of the table the
+// bias changes by at most twice the size of a product.
 long double error_of(const CopeCase& cope, long double size) {
   const auto keys = static_cast<long double>(cope.scores.extents.keys);
   const auto features = static_cast<long double>(cope.q.extents.features);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Relative encodings with any numbers, positions and strides. Accepted calls must be right. Refused
-// calls must give a reason and change nothing.
+// Fuzzes relative encodings with any numbers, positions and strides. Accepted calls must be right.
+// Refused calls must give a reason and change nothing.
 #include <array>
 #include <cstddef>
 #include <cstdint>

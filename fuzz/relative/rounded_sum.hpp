@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sum that a call computes in double, and the same in long double.
+// The long double value of a sum that a call computes in double, and what its bound needs.
 #pragma once
 
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// make_shift and shift of floats and int8, with any frequencies and positions on both sides and
-// keys of any strides. Accepted calls must be right. Refused calls must give a reason and change
-// nothing.
+// Fuzzes make_shift, and shift of float and int8 keys, with any frequencies and positions on both
+// sides and keys of any strides. Accepted calls must be right. Refused calls must give a reason and
+// change nothing.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -39,8 +39,8 @@ void for_each_move(const ShiftSide& from, const ShiftSide& to, Visit visit) {
   }
 }
 
-// Long double has 64 bits, so it holds every int64 and every double exactly. The difference is a
-// whole number if both fractional parts are equal.
+// A long double has at least 64 bits of significand, so it holds every int64 and every double. The
+// difference is a whole number if both fractional parts are equal.
 bool is_whole_apart(long double from, long double to) {
   const long double a = from - std::floor(from);
   const long double b = to - std::floor(to);
@@ -89,8 +89,8 @@ bool is_bad_dtype(const RotationsOptions& options) {
          (*options.tensors == DType::f64) != (options.rows == RowDType::f64);
 }
 
-// True if every token moves by one whole number of positions under the same frequencies. Requires
-// sides that make_shift accepts.
+// True if every token moves by the same whole number of positions, under the same frequencies.
+// Requires sides that make_shift accepts.
 bool is_one_row(const ShiftSide& from, const ShiftSide& to) {
   bool is_one = have_same_frequencies(from, to);
   std::optional<long double> distance;
@@ -114,7 +114,7 @@ bool is_bad_memory(const ShiftCase& shift, const RotationsOptions& options) {
   return options.memory.size() < *bytes;
 }
 
-// True for rotations without a role, of numerics exact, for keys in the layout after rotation.
+// True if the rotations can rotate keys: no role, exact numerics, a pairing that keeps the layout.
 bool turns_keys(const Rotations& by) {
   return !by.role() && by.numerics() == Numerics::exact &&
          by.window().pairing.get() != Pairing::interleaved_to_half;
@@ -153,7 +153,7 @@ struct RowPlace {
   std::int64_t pair = 0;
 };
 
-// The position for the bound: the distance, if frequencies are multiplied by it.
+// The position for the bound: the distance, if the frequencies are multiplied by the distance.
 double bound_position(const ShiftCase& shift, long double from, long double to) {
   if (have_same_frequencies(shift.from, shift.to) && is_whole_apart(from, to)) {
     return static_cast<double>(std::abs(to - from));
@@ -190,7 +190,7 @@ void check_quantized(const QuantizedHeadsView& keys, const Rotations& by, const 
     const std::string fault = check::shift_fault(head_at(keys, memory.before.data(), memory, index),
                                                  head_at(keys, memory.after.data(), memory, index),
                                                  check::turn_of(by, index[0], index[1]));
-    if (!fault.empty()) fail("a key in 8 bits must be turned within the bound", fault);
+    if (!fault.empty()) fail("an int8 key must be rotated within the bound", fault);
   });
 }
 
@@ -215,7 +215,7 @@ void check_rows(const ShiftCase& shift, const Rotations& by) {
   }
 }
 
-// Checks that the rows turned the keys within the bound and that every other byte is unchanged.
+// Checks that the rows rotated the keys within the bound and that every other byte is unchanged.
 void check_keys(const ShiftCase& shift, const Rotations& by, const Memory& memory) {
   if (shift.quantized) {
     check_quantized(*shift.quantized, by, memory);
@@ -234,12 +234,12 @@ Result<Rotations> make_rows(const ShiftCase& shift, const RotationsOptions& opti
   const std::size_t allocations = test::allocation_count();
   auto rotations = make_shift(shift.from.at(), shift.to.at(), options);
   if (rotations && !options.memory.empty() && test::allocation_count() != allocations) {
-    fail("rows in memory of the caller must take no other");
+    fail("rows in the caller's memory must take no other memory");
   }
   return rotations;
 }
 
-// Remakes rows of another shift, or makes new ones if no other shift is allowed here.
+// Remakes the rows of another shift. Makes new rows if that shift cannot be made.
 Result<Rotations> remade(const ShiftCase& shift, const RotationsOptions& options) {
   const Frequencies& frequencies = shift.from.frequencies;
   const ConsecutivePositions few{.first = 7, .tokens = static_cast<std::int64_t>(shift.seed % 3)};
@@ -255,12 +255,12 @@ Result<Rotations> remade(const ShiftCase& shift, const RotationsOptions& options
   if (status) return rotations;
   const reference::CosSin kept = first_row();
   if (rotations->tokens() != tokens || kept.cos != row.cos || kept.sin != row.sin) {
-    fail("on an error rotations must be as they were");
+    fail("an error must leave rotations unchanged");
   }
   return status.error();
 }
 
-// Rotations that passed their checks; nothing if there must be none.
+// Returns checked rotations, or nullopt if the shift must be refused.
 std::optional<Rotations> rows_of(const ShiftCase& shift, const RotationsOptions& options,
                                  const Memory& memory) {
   const Answer expected = expected_of_rows(shift, options);

@@ -39,7 +39,7 @@ Frequencies decode_frequencies(Bytes& input, const HeadWindow& window) {
 }
 
 // Token i of batch row b is at first + i * step + 1000 b. Some doubles are fractional, and one
-// number may be anything.
+// number may be any number.
 std::vector<long double> decode_values(Bytes& input, const NumbersCase& numbers) {
   const long double step = input.once_in(4) ? input.number(-3, 3) : 1;
   const long double part = numbers.kind == NumberKind::f64

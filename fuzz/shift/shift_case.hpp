@@ -24,7 +24,7 @@ struct ShiftSide {
   [[nodiscard]] RotatedAt at() const { return {frequencies, positions_of(positions)}; }
 };
 
-// Where the rows that rotate the keys come from.
+// The source of the rows that rotate the keys.
 enum class ShiftRows {
   made,     // make_shift
   remade,   // remake_shift, from rows of another shift
