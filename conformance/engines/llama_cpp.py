@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""llama.cpp from the wheel xllamacpp through its C API, with float32 weights and cache, and without
-flash attention, whose values are float16."""
+"""Runs llama.cpp of the wheel xllamacpp through its C API, with float32 weights and cache. Flash
+attention is off, because its values are float16."""
 
 import ctypes
 import os
@@ -41,8 +41,8 @@ for function, result in (("llama_model_default_params", structure(80)),
 
 @ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_bool, ctypes.c_void_p)
 def exact_gelu(tensor, asks, _):
-    """llama.cpp calls this for each result. Recomputes GELU of the gate times the other half,
-    because ggml looks it up in a float16 table."""
+    """llama.cpp calls this for each result. Recomputes each GEGLU, GELU of the gate times the
+    other half, because ggml looks up GELU in a float16 table."""
     if asks:
         return LIBRARY.ggml_op_desc(ctypes.c_void_p(tensor)) == b"GEGLU"
     gate, up = map(numbers, (ctypes.c_uint64 * 2).from_address(tensor + SOURCES))
@@ -83,10 +83,10 @@ class LlamaCpp:
         self.model = ctypes.c_void_p(LIBRARY.llama_model_load_from_file(
             str(path).encode(), LIBRARY.llama_model_default_params()))
         if not self.model:
-            raise RuntimeError(f"llama.cpp must load {path}, and does not")
+            raise RuntimeError(f"llama.cpp must load {path}, but does not")
 
     def logits(self, tokens, offset, decoded, observer=None):
-        """Logits of a prefill of all tokens but the last `decoded`, then of each of these."""
+        """Returns logits of a prefill of all but the last `decoded` tokens, then of those."""
         parameters, processors = LIBRARY.llama_context_default_params(), os.cpu_count()
         for place, number in ((N_CTX, len(tokens)), (N_BATCH, len(tokens)),
                               (N_UBATCH, len(tokens)), (THREADS, processors),

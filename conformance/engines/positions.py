@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Perplexity of SmolLM2 by position under scaling rules, on one text longer than its training.
+"""Measures SmolLM2's perplexity by position under scaling rules, beyond its trained length.
 
     positions.py SmolLM2.gguf TEXT FOLDER LENGTH [RULE...]    losses of each token, into FOLDER
     positions.py FOLDER LENGTH OUT.svg                        a table and a figure of them
 
-LENGTH is in tokens; the rules stretch the trained length to it. dynamic knows the whole length from
-the first token on. A stopped run continues: its cache stays in FOLDER until the end.
-Packages: as for examples/real_model.py; gnuplot draws the figure.
+LENGTH is in tokens. The rules stretch the trained length to LENGTH; dynamic does so from the first
+token on. A stopped run continues, because its cache stays in FOLDER until the end. Packages: as for
+examples/real_model.py. gnuplot draws the figure.
 """
 
 import pathlib

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Transformers' absolute encodings: sinusoidal tables, positions of padded batches, sums, and
-tables interpolated to another length or grid.
+"""Computes Transformers' absolute encodings: sinusoidal tables, positions of padded batches, sums,
+and tables interpolated to another length or grid.
 
     absolute.py > tests/golden/absolute_encodings.json
 
@@ -40,7 +40,7 @@ LENGTHS = [("sam", "SamVisionAttention", 7, 6), ("sam", "SamVisionAttention", 21
 
 
 def sinusoidal_rows(case, release):
-    """The model's table rows at the positions."""
+    """Returns the model's table rows at the positions."""
     code = getattr(release.model(case["model"], case["definition"]), case["definition"])
     count, dim = max(case["positions"]) + 1, case["dim"]
     makers = {
@@ -57,7 +57,7 @@ def sinusoidal_rows(case, release):
 
 
 def position_ids(case, release):
-    """Learned table rows used for tokens with mask 1 and for padding."""
+    """Returns the learned table rows for tokens with mask 1 and for padding."""
     mask = torch.tensor(case["mask"])
     if case["model"] == "opt":
         embedding = release.model("opt", "OPTLearnedPositionalEmbedding")
@@ -95,8 +95,8 @@ def scaled(case, table):
 
 
 def lengthened(case, release):
-    """SAM's table of 2n - 1 relative positions. The class gives it by pair (q, k); this reads it
-    back."""
+    """Returns SAM's table of 2n - 1 relative positions. The class gives values by pair (q, k);
+    this reads the table back from them."""
     code = getattr(release.model(case["model"], case["definition"]), case["definition"])
     n = case["size"]
     pairs = code.get_rel_pos(None, n, n, as_tensor(case["table"], "float32"))
@@ -137,7 +137,7 @@ def absolute_numbers(golden, release):
 
 
 def sinusoidal_bound(case):
-    """Half a step either way, or the possible difference of two float32 angles."""
+    """Half a step of float32, or the possible difference of two float32 angles."""
     positions = np.array(case["positions"], float)[:, None]
     if case["arithmetic"] == "double":
         return np.full((len(positions), case["dim"]), 2.0**-24)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attention with each encoding in plain float64 torch, with gradients by autograd, for
-attention_encodings.json, whose layout is in attention_cases.py.
+"""Computes attention with each encoding in plain float64 torch, with gradients by autograd, for
+attention_encodings.json. attention_cases.py has its layout.
 
-If a Transformers model has the encoding, that model's code makes it: T5's buckets, BLOOM's slopes,
-Llama's and GPT-J's rotations. Others are from relative.py. Where possible, torch's own attention
-must give the same weights and outputs.
+If a Transformers model has the encoding, that model's code computes it: T5's buckets, BLOOM's
+slopes, Llama's and GPT-J's rotations. relative.py has the other encodings. Where possible, torch's
+own attention must give the same weights and outputs.
 """
 
 import math
@@ -27,13 +27,13 @@ BY_HEAD = ("a", "p", "output_weight", "output_bias")
 def attention_numbers(golden, release):
     for index, case in enumerate(golden["cases"]):
         for name, made in computed(golden, case, release).items():
-            wanted = np.array(case[name], float)  # none means NaN: this query sees no key
+            wanted = np.array(case[name], float)  # None becomes NaN: the query sees no key
             yield Numbers(f"cases[{index}].{name}", wanted, np.array(stored(made), float),
                           "float64", BOUND)
 
 
 def computed(golden, case, release):
-    """Recomputes a case of the file, by name."""
+    """Recomputes a case of the file. Returns its arrays by name."""
     inputs = {name: as_tensor(held, "float64")
               for name, held in golden["inputs"][case["inputs"]].items()}
     d_out = inputs.pop("d_out")
@@ -64,7 +64,7 @@ def attention(inputs, way, scale):
     scores = scores + encoding.bias(relative, positions)
     scores = scores.masked_fill(~seen[:, None], -math.inf)
     scores = scores + encoding.of_scores(scores, q, relative)
-    # softmax of a row of -inf, and its gradient, is NaN; such rows get weights of 0.
+    # The softmax of a row of -inf, and its gradient, would be NaN. Such rows get weights of 0.
     some = seen.any(-1)[:, None, :, None]
     weights = torch.where(some, scores, torch.zeros_like(scores)).softmax(-1) * some
     require_torchs_own(q, k, v, scores, weights)
@@ -73,8 +73,7 @@ def attention(inputs, way, scale):
 
 
 def require_torchs_own(*tensors):
-    """Compares with torch's scaled_dot_product_attention. Its mask is all that is added to
-    q·k/√d."""
+    """Compares with torch's scaled_dot_product_attention. torch adds only this mask to q·k/√d."""
     q, k, v, scores, weights = (tensor.detach() for tensor in tensors)
     mask = scores - q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
     out, own = torch.nn.functional._scaled_dot_product_attention(q, k, v, mask, 0.0, True, False)
@@ -133,8 +132,8 @@ class Encoding:
             self.learned["slopes"] = slopes.requires_grad_()
 
     def gradients(self):
-        """The gradients of a bias are one list, for all parameters in the library's order.
-        Encodings with vectors have one for each table."""
+        """Returns the gradients. A bias has one list, for all parameters in the library's order.
+        Encodings with vectors have a list for each table."""
         if self.kind in ("shaw", "cope"):
             return {f"d_{name}": tensor.grad for name, tensor in self.learned.items()}
         parts = [self.learned[name].grad.reshape(-1) for name in LEARNED.get(self.kind, ())]
@@ -161,7 +160,7 @@ class Encoding:
         return torch.cat([turned, rest], -1)
 
     def xpos_factor(self, exponents, positions):
-        """Sun et al. 2022, §3.2: the factor of queries, and divisor of keys."""
+        """Returns xPos' factor of queries, which divides keys (Sun et al. 2022, §3.2)."""
         if "xpos" not in self.entry:
             return torch.ones(())
         xpos = self.entry["xpos"]
@@ -194,14 +193,14 @@ class Encoding:
                       num_buckets=self.entry["buckets"], max_distance=self.entry["max_distance"])
 
     def of_queries(self, q, relative):
-        """The part of Shaw's key vectors in q·k, before the scale."""
+        """Returns what Shaw's key vectors add to q·k, before the scale."""
         if self.kind != "shaw":
             return torch.zeros(())
         vectors = shaw_vectors(relative, self.learned["keys"], self.entry["window"])
         return torch.einsum("bhqf,bqkf->bhqk", q, vectors)
 
     def of_weights(self, weights, relative):
-        """The part of Shaw's value vectors in the outputs."""
+        """Returns what Shaw's value vectors add to the outputs."""
         if "values" not in self.learned:
             return torch.zeros(())
         vectors = shaw_vectors(relative, self.learned["values"], self.entry["window"])

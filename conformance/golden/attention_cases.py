@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The computed attention: inputs, masks, encodings, and the cases that combine them.
+"""Makes the golden cases of attention: inputs, masks, encodings, and the cases that combine them.
 
     attention_cases.py > tests/golden/attention_encodings.json
 
@@ -15,7 +15,7 @@ import torch
 from attention import computed, stored
 
 # batch, queries, keys, heads, heads of k and v, features, features of v. Three heads are not a
-# power of two (ALiBi) and read one (MQA); four read two (GQA).
+# power of two (ALiBi) and share one key head (MQA). Four heads share two (GQA).
 SHAPES = {"prefill": (1, 4, 4, 3, 1, 4, 4), "chunk": (1, 2, 4, 4, 2, 4, 4),
           "padded": (2, 3, 3, 2, 1, 4, 5), "step": (1, 1, 6, 3, 1, 6, 4)}
 MASKS = {
@@ -34,7 +34,7 @@ SPREAD = [[0, 2, 3, 9]]
 RESTARTED = [[0, 1, 0, 1]]
 # BLOOM's positions: cumsum(mask) - 1, with padding at 0.
 COUNTED = [[0, 1, 0], [0, 0, 1]]
-# encoding: (inputs, mask, key positions or the first of consecutive ones); queries are last.
+# encoding: (inputs, mask, key positions or the first of a range). Queries are the last tokens.
 CASES = {
     "none": (("padded", "causal_padding", 0), ("chunk", "bidirectional", 0)),
     "rotary_half": (("prefill", "causal", FAR), ("chunk", "window", 0),
@@ -61,10 +61,10 @@ def encodings(random):
     def numbers(shape, low=-1.0, high=1.0):
         return tensor(random.uniform(low, high, shape))
 
-    # The base's powers are powers of two, so float64 angles are exact at every position.
+    # The frequencies are powers of two, so float64 angles are exact at every position.
     rotary = {"kind": "rotary", "base": 4096, "unrotated": 0}
     t5 = {"kind": "t5", "buckets": 8, "max_distance": 12}
-    # The input is between 0 and 1; two of the units switch at 0.3 and 0.6.
+    # FIRE's input is between 0 and 1. Two of the units switch at 0.3 and 0.6.
     fire = {"kind": "fire", "epsilon": 1e-6, "c": tensor([0.4]), "threshold": tensor([4.5]),
             "hidden_weight": tensor([0.9, -0.7, 0.6]), "hidden_bias": tensor([-0.27, 0.42, 0.1]),
             "output_weight": numbers((4, 3)), "output_bias": numbers(4)}
@@ -99,7 +99,7 @@ def inputs(shape, random):
 
 
 def tensor(array):
-    """Numbers with three decimals: short, and every reader reads them as the same numbers."""
+    """Numbers with three decimals, which are short and equal in every reader."""
     array = np.asarray(array)
     return {"shape": list(array.shape), "data": array.round(3).reshape(-1).tolist()}
 

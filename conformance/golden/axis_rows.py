@@ -7,8 +7,8 @@ rotary classes of Transformers and Diffusers.
 
 Needs torch 2.15.0, transformers 5.23.0 and diffusers 0.42.1 from PyPI. A case has a small config
 that the tool reads, its class, coordinates of three tokens [axes][tokens], and for each layer type
-cos and sin [tokens][pairs]. It also says which channels share them: half, blocks (half within each
-of two parts) or interleaved.
+cos and sin [tokens][pairs]. It also says which channels share a pair's values: half, blocks (half
+within each of two parts) or interleaved.
 """
 
 import importlib
@@ -108,7 +108,7 @@ def of_vision(config_class):
 
 
 def ropes_of(module):
-    """label -> rows, and the number of axes that the class takes."""
+    """Returns label -> rows, for positions on as many axes as the class takes."""
     axes = survey.axis_count(module)
     ids = survey.in_shape(module, torch.tensor(COORDINATES[:axes]))
     return {label: rows_of(*module(torch.zeros(1, 1, 1), ids, *([label] if label else [])))
@@ -126,7 +126,7 @@ def rows_of(cos, sin):
     for name, parts in pick.items():
         if all(torch.equal(*parts(row)) for row in (cos, sin)):
             return {"same": name, "cos": rounded(parts(cos)[0]), "sin": rounded(parts(sin)[0])}
-    raise ValueError("no two channels have the same")
+    raise ValueError("no two channels share their values")
 
 
 def rounded(rows):

@@ -9,13 +9,13 @@ import torch
 from compare import Numbers
 
 DIRECTION = re.compile(r"(bidirectional|causal)_(\d+)_(\d+)")
-# A float32 base to a power of at most twice the heads; in MPT an exponent of at most 8.
+# Others raise a float32 base to a power up to twice the heads. MPT's exponent is at most 8.
 SLOPE_BOUND = {"bloom_falcon_press": lambda heads: (2 * heads + 2) * 2.0**-24,
                "mpt_bias_max8": lambda heads: 8 * 2.0**-24}
 
 
 def bucket_numbers(golden, release):
-    """Compares integers, which are equal or not."""
+    """Compares integers, which must be equal."""
     bucket = release.model("t5", "T5Attention").T5Attention._relative_position_bucket
     positions = torch.tensor(golden["relative_position"])
     for name in filter(DIRECTION.fullmatch, golden):
@@ -27,7 +27,7 @@ def bucket_numbers(golden, release):
 
 
 def slope_numbers(golden, release):
-    """Neighbouring keys' biases differ by the slope."""
+    """A slope is the difference of neighbouring keys' biases."""
     press = release.model("bloom", "build_alibi_tensor").build_alibi_tensor
     mpt = release.model("mpt", "build_mpt_alibi_tensor").build_mpt_alibi_tensor
     for heads, slopes in golden["slopes"].items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes each golden file again: its own inputs through the named code in one release."""
+"""Makes each golden file again: runs its inputs through the code that it names, in one release."""
 
 import re
 
@@ -15,7 +15,7 @@ from compare import FREQUENCY_BOUND, Numbers
 from relative_biases import bias_numbers
 from rotations import rotated_numbers
 
-# Made again by our own expressions, whoever made them first.
+# Our own expressions make these files again, whoever made them first.
 RESTATED = {"relative_biases": bias_numbers, "attention_encodings": attention_numbers}
 MAKER = "huggingface/transformers"
 MADE_BY = {"ggml_vs_hf_probe": "ggml"}  # a file that does not name its maker
@@ -27,7 +27,7 @@ class NoCase(Exception):
 
 
 def reason_against(name, golden):
-    """Why the file cannot be made again here, or None."""
+    """Says why the file cannot be made again here, or None."""
     maker = golden.get("produced_by") or golden.get("source") or MADE_BY.get(name, MAKER)
     if isinstance(maker, list):  # packages of PyPI
         maker = ", ".join(maker)
@@ -35,7 +35,7 @@ def reason_against(name, golden):
 
 
 def remade(golden, release):
-    """All numbers of the golden file, with the release's results for its inputs."""
+    """Returns all numbers of the golden file, with the release's results for its inputs."""
     if golden.get("name") in RESTATED:
         return RESTATED[golden["name"]](golden, release)
     if "models" in golden:
@@ -75,7 +75,7 @@ def numbers_of_result(where, golden, result, release):
 
 
 def exact(name, wanted, got):
-    """A number that Python computes in double, where log and sqrt are within a few ulp."""
+    """A number that Python computes in double, with log and sqrt within a few ulp."""
     return Numbers(name, np.array([wanted]), np.array([float(got)]), "float64",
                    np.array([8 * 2.0**-52 * abs(wanted)]))
 

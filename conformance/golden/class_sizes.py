@@ -4,8 +4,8 @@
 
     class_sizes.py docs/families.md
 
-A row has the hidden size, heads, layers and max_position_embeddings (0: none) of the configuration
-class of a family that the page lists. clang-format wraps the rows.
+A row has the hidden size, heads, layers and max_position_embeddings (0: none) of a configuration
+class, and the listed families with these sizes. clang-format wraps the rows.
 """
 
 import pathlib
@@ -16,7 +16,7 @@ import transformers
 
 
 def first_of(config, *names):
-    """The first attribute that is a number; raises if ambiguous."""
+    """Returns the first attribute that is a number; raises if ambiguous."""
     for name in names:
         try:
             value = getattr(config, name, None)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a golden file's numbers are from new ones: in bits, ulp, and against a stated bound."""
+"""Compares a golden file's numbers with new ones: in bits, in ulp, and against a stated bound."""
 
 import dataclasses
 
 import numpy as np
 
-# Two float32 powers, quotients and blends of torch, each within 4 ulp.
+# Both sides compute powers, quotients and blends in float32, each within 4 ulp.
 FREQUENCY_BOUND = 2.0**-21
 # A step of a number in [1, 2), the type's largest relative step.
 STEP = {"float32": 2.0**-23, "bfloat16": 2.0**-7, "float16": 2.0**-10}
@@ -13,7 +13,7 @@ STEP = {"float32": 2.0**-23, "bfloat16": 2.0**-7, "float16": 2.0**-10}
 
 @dataclasses.dataclass
 class Numbers:
-    """A golden file's numbers under a name, the new ones, and how far they may differ."""
+    """Named numbers of a golden file, the new numbers, and how far they may differ."""
 
     name: str
     wanted: np.ndarray
@@ -69,7 +69,7 @@ def judge_one(numbers, verdict):
 
 
 def ulp_distance(a, b, dtype):
-    """How many numbers of the type separate a and b; +0 and -0 are neighbours."""
+    """Returns how many numbers of the type separate a and b; +0 and -0 are neighbours."""
     return np.abs(rank(a, dtype) - rank(b, dtype))
 
 
@@ -88,17 +88,17 @@ def rank(values, dtype):
 
 
 def table_bound(position, inv_freq, factor):
-    """The bound for cos or sin of a float32 angle times the attention factor, whose frequencies
-    agree within FREQUENCY_BOUND, including later rounding."""
+    """Returns the bound for cos or sin of a float32 angle, times the attention factor.
+    Frequencies agree within FREQUENCY_BOUND. Includes later rounding."""
     return FREQUENCY_BOUND * factor + 4 * STEP["float32"] * factor * np.abs(position) * inv_freq
 
 
 def rotated_bound(table, hypot, factor, dtype):
-    """The bound for a component of a rotated pair of length hypot, if tables have the bound
+    """Returns the bound for a component of a rotated pair of length hypot, if tables have the bound
     `table`.
 
-    In half precision cos and sin may each round the other way (together √2 steps of the pair), and
-    so may both products and their sum: fewer than 5 steps in all.
+    In half precision cos and sin may each be rounded differently (together √2 steps of the pair),
+    and so may both products and their sum: fewer than 5 steps in all.
     """
     bound = table * hypot
     return bound if dtype == "float32" else bound + 5 * STEP[dtype] * factor * hypot

@@ -16,7 +16,7 @@ import sys
 
 
 class Stub:
-    """Replaces what other modules define: it may be called and have attributes, but no value."""
+    """Replaces definitions of other modules. It may be called and has attributes, but no value."""
 
     def __init__(self, name):
         self._name = name
@@ -30,11 +30,11 @@ class Stub:
         return Stub(f"{self._name}()")
 
     def __bool__(self):
-        raise TypeError(f"{self._name} is a stub, its value was asked for")
+        raise TypeError(f"{self._name} is a stub and has no value")
 
 
 def load_definitions(source, names, given, filename="<module>"):
-    """A dict of the named top-level definitions, and all that they need."""
+    """Returns a dict of the named top-level definitions and all that they need."""
     tree = WithoutAnnotations().visit(ast.parse(source, filename))
     defined, imported = top_level(tree)
     for name in names:
@@ -114,7 +114,7 @@ def names_in(node):
 
 
 def drop_stubbed_decorators(node, defined, scope):
-    """Drops decorators from missing modules: they document or register, and do not rotate."""
+    """Drops decorators of missing modules, since they document or register and do not rotate."""
     for inner in ast.walk(node):
         if isinstance(inner, (ast.FunctionDef, ast.ClassDef)):
             inner.decorator_list = [

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes tests/golden/dialects.json: the results of engines for configs.
+"""Makes tests/golden/dialects.json: the numbers of engines for configs.
 
     dialects.py [--write] [--from ENGINE=PATH]... [ENGINE]...
 
-transformers runs the pinned wheels on torch (history.py), onnxruntime the builder code of
-onnxruntime-genai on torch, mlx mlx-lm's rope_utils.py on MLX; llama.cpp compiles ggml's functions
-that make angles. --from names their source: the wheel of onnxruntime-genai or mlx-lm, or the folder
-vendor/llama.cpp of llama_cpp_python's source distribution. Without --write: compares.
+Engine transformers runs the pinned wheels on torch (history.py). onnxruntime runs the builder code
+of onnxruntime-genai on torch. mlx runs mlx-lm's rope_utils.py on MLX. llama.cpp compiles ggml's
+functions that make angles. --from names an engine's source: the wheel of onnxruntime-genai or
+mlx-lm, or the folder vendor/llama.cpp of llama_cpp_python's sdist. Without --write: compares.
 """
 
 import ast

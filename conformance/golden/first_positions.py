@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Finds where two rotary embeddings differ first, row by row: tests/golden/first_positions.json.
+"""Makes tests/golden/first_positions.json: where the rows of two embeddings first differ.
 
     first_positions.py [--write]
 
-Uses only NumPy and its own formulas: 80-bit angles at each position, no phase arithmetic. Without
---write: compares.
+Uses only NumPy and its own formulas, with 80-bit angles at each position and no phase arithmetic.
+Without --write: compares.
 """
 
 import json

@@ -5,7 +5,7 @@
     golden.py [--release VERSION] [FOLDER | FILE.json]...
     golden.py --releases [--write]
 
-`./dev golden --onnx [--write]` is onnx_vectors.py.
+`./dev golden --onnx [--write]` runs onnx_vectors.py.
 """
 
 import argparse

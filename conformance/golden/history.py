@@ -7,10 +7,10 @@ import inspect
 import numpy as np
 import torch
 
-# Relative; releases that compute the same in another order differ by less.
+# A relative difference. Releases that compute the same in another order differ by less.
 SAME = 2.0**-20
 
-# Classes from before a config was enough: {rope type: class}.
+# Classes of old releases, in which the caller chose by rope type: {rope type: class}.
 OLD_CLASSES = {
     "llama": {"default": "LlamaRotaryEmbedding",
               "dynamic": "LlamaDynamicNTKScalingRotaryEmbedding"},
@@ -36,7 +36,7 @@ class Observation:
 
 
 def periods(case, releases):
-    """[[first, last release with one behaviour, observation]], in order of releases."""
+    """Returns [[first release, last release, observation]] of each behaviour, oldest first."""
     found = []
     for release in releases:
         observation = observe(case, release)
@@ -73,7 +73,7 @@ def called(rotary, positions):
 
 
 def rotary_of(case, release):
-    """None if the release has no rotary embedding for the config's rope type."""
+    """Returns None if the release has no rotary embedding for the config's rope type."""
     if not release.has(f"transformers/models/{case.family}/modeling_{case.family}.py"):
         return None
     config = release.config(case.family, case.config)

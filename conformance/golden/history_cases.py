@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Configs whose meaning changed between releases, and why.
 
-A case has a cause for each first release of a behaviour. `./dev golden --releases` finds these
-periods; a period without a cause, or a cause without a period, is an error.
+A case names a cause for the first release of each behaviour. `./dev golden --releases` finds the
+behaviours' periods. A period without a cause, or a cause without a period, is an error.
 """
 
 import dataclasses
@@ -26,7 +26,7 @@ def plain(case, pairs):
 
 
 def slowed(case, observation):
-    """YaRN: the slowest pair's divisor, and where the ramp starts."""
+    """YaRN: the slowed pairs, their divisors, and the attention factor."""
     inv_freq = observation.inv_freq[0]
     ratio = plain(case, len(inv_freq)) / inv_freq
     beyond = np.flatnonzero(ratio > 1 + 1e-6)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/golden/releases.txt: the results of Transformers releases for the same configs."""
+"""Makes tests/golden/releases.txt: the results of Transformers releases for the same configs."""
 
 import json
 import pathlib
@@ -8,8 +8,8 @@ DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "tests/golden/releases.
 
 
 def compare_with_document(histories, write):
-    """0, or 1 if a period lacks its cause or the document differs. `histories`: (case, [first
-    release, last release, observation] of each period)."""
+    """Returns 0, or 1 if a period lacks its cause or the document differs. `histories`: (case,
+    [first release, last release, observation] of each period)."""
     parts, complaints = [], []
     for case, found in histories:
         complaints += complaints_on(case, found)
@@ -27,7 +27,7 @@ def compare_with_document(histories, write):
 
 
 def complaints_on(case, found):
-    """Periods without a cause, causes without a period."""
+    """Yields periods without a cause, and causes without a period."""
     starts = [first for first, _, _ in found]
     for first in starts:
         if first not in case.causes:

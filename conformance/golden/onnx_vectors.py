@@ -29,7 +29,7 @@ OPERANDS = {
                   ("Y", "present_key", "present_value", "qk_matmul_output")),
     "RotaryEmbedding": (("X", "cos_cache", "sin_cache", "position_ids"), ("Y",)),
 }
-# NumPy's exp and order of sums may differ between machines: in ulp of a tensor's largest number.
+# Allowed differences, relative to a tensor's largest number: NumPy's exp depends on the machine.
 UNITS = {"float32": 8 * 2.0**-23, "float16": 2 * 2.0**-10, "bfloat16": 2 * 2.0**-7}
 
 
@@ -55,7 +55,7 @@ def main():
 
 
 def made_by_packages():
-    """The file's text, made by another interpreter that finds the pinned packages first."""
+    """Returns the file's text, made by another interpreter that finds the pinned packages first."""
     stamp = PACKAGES / "done"
     pins = PINS.read_text(encoding="utf-8")
     if not stamp.exists() or stamp.read_text(encoding="utf-8") != pins:
@@ -71,7 +71,7 @@ def made_by_packages():
 
 
 def collected():
-    """onnx's version, and its test vectors as (name, node, inputs, outputs)."""
+    """Returns onnx's version, and its test vectors as (name, node, inputs, outputs)."""
     import onnx
     from onnx.backend.test.case.node import collect_testcases
     vectors = []
@@ -85,7 +85,7 @@ def collected():
 
 
 class Pools:
-    """Consecutive numbers per type; tensors that repeat others' numbers share them."""
+    """Consecutive numbers per type. Tensors with equal numbers share them."""
 
     def __init__(self, tensors):
         self.bytes = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Relative encodings as differentiable torch expressions, from their papers
+"""Relative encodings as differentiable torch expressions, after their papers
 (docs/theory/relative.md).
 
 `relative` is key - query, int64 [batch, queries, keys]; a bias is [batch, heads, queries, keys].
@@ -29,8 +29,8 @@ def kerple_log(relative, p, a):
 
 
 def kerple_power(relative, a, p):
-    """Chi et al. 2022, the power kernel. At distance 0 it is 0 for every p, but autograd of 0^p
-    takes log 0: so the power is of 1 there, times 0."""
+    """Chi et al. 2022, the power kernel. The bias is 0 at distance 0 for every p. Autograd of
+    0^p would take log 0, so the distance replaces the power there."""
     distance = far(relative)
     positive = distance.clamp(min=1)
     return -of_heads(a) * torch.where(distance == 0, distance, positive ** of_heads(p))
@@ -47,8 +47,8 @@ def fire(relative, query_positions, parameters):
 
 
 def sandwich(relative, dim, heads, base=10000.0):
-    """Chi et al. 2023: the inner product of two sinusoidal embeddings minus a token's with itself,
-    smaller for later heads."""
+    """Chi et al. 2023: the inner product of two sinusoidal embeddings, minus that of one with
+    itself, times a factor that falls with the head."""
     pair = torch.arange(1, dim // 2 + 1, dtype=torch.float64)
     angles = far(relative)[..., None] * base ** (-2 * pair / dim)
     overlap = angles.cos().sum(-1) - dim / 2
@@ -62,8 +62,8 @@ def shaw_vectors(relative, table, window):
 
 
 def cope(scores, q, table, up_to_query):
-    """Golovneva et al. 2024: the addition to scores [..., queries, keys] of q [..., queries,
-    features] where up_to_query is true."""
+    """Golovneva et al. 2024: returns what is added to scores [..., queries, keys], for q [...,
+    queries, features]. up_to_query is true for keys up to the query."""
     gates = torch.where(up_to_query, torch.sigmoid(scores), torch.zeros_like(scores))
     # Sums from a key to the end; gates after the query are 0.
     position = gates.flip(-1).cumsum(-1).flip(-1).clamp(max=table.shape[0] - 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes relative_biases.json again by relative.py; its numbers came from the authors' code."""
+"""Makes relative_biases.json again with relative.py. Its numbers came from the authors' code."""
 
 import numpy as np
 import torch
@@ -13,7 +13,7 @@ KERPLE = {"kerple_log": (kerple_log, ("p", "a")), "kerple_power": (kerple_power,
 
 
 def bias_numbers(golden, release):
-    """The file's inputs through our expressions and autograd; needs no release."""
+    """Runs the file's inputs through our expressions and autograd; needs no release."""
     relative = square(golden["sandwich"])
     made = sandwich(relative, golden["sandwich"]["dim"], golden["sandwich"]["heads"])
     yield numbers("sandwich.bias", golden["sandwich"]["bias"], made)
@@ -50,7 +50,7 @@ def cope_numbers(case):
 
 
 def with_gradient(name, case, bias, parameters):
-    """The bias, and the gradient of the sum of d times it."""
+    """Yields the bias, and the gradients of the sum of d times the bias."""
     yield numbers(f"{name}.bias", case["bias"], bias)
     d = torch.tensor(case["d"], dtype=torch.float64).reshape(bias.shape)
     (d * bias).sum().backward()

@@ -84,7 +84,7 @@ class Release:
         name = self.annotated_config(family)
         classes = {node.name: node for node in ast.parse(self.source(path), path).body
                    if isinstance(node, ast.ClassDef)}
-        # Some text embeddings name the whole model's config, which contains the text's.
+        # Some rotary embeddings name the full model's config, which contains the text's.
         for candidate in (name, name.replace("Config", "TextConfig")):
             if candidate in classes and fields_of(classes[candidate]) & {"rope_parameters",
                                                                          "rope_theta"}:

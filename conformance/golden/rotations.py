@@ -51,7 +51,7 @@ def rotated_numbers(golden, release):
 
 
 def runs(golden):
-    """(dtype, name prefix, inputs, output holder) for each dtype in the file."""
+    """Yields (dtype, name prefix, inputs, output holder) for each dtype in the file."""
     inputs = {key: as_tensor(golden[key], "float32")
               for key, output in OUTPUTS.items() if key in golden and output in golden}
     yield "float32", "", inputs, golden
@@ -63,7 +63,7 @@ def runs(golden):
 
 
 def by_rotary_class(golden, release, model):
-    """For a class that makes cos and sin (or complex numbers) and a function that applies them."""
+    """For a class that makes cos and sin (or complex numbers), and a function that applies them."""
     source = golden["source"]
     class_name = next(name for name in source if name.endswith("RotaryEmbedding"))
     apply_name = next(name for name in source if name.startswith("apply_"))
@@ -151,7 +151,7 @@ MAKERS = {"gemma4": gemma4, "gptj": gptj, "roformer": roformer}
 
 
 def powers(rotary_dim):
-    """The frequencies of makers without a rotary class, only for bounds."""
+    """Returns frequencies of models without a rotary class. Only bounds need them."""
     return 10000.0 ** (-np.arange(0, rotary_dim, 2) / rotary_dim)
 
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Computes randomly drawn cells of evidence.txt a second time: docs/theory/dialects.md.
+"""Computes randomly drawn cells of evidence.txt a second time (docs/theory/dialects.md).
 
     second_route.py SEED COUNT TRANSFORMERS RELEASES MLX
 
-Transformers: only the release's rotary class, by the interpreter TRANSFORMERS with the folder
-RELEASES/VERSION. mlx-lm: its rope modules rotate unit vectors, by the interpreter MLX. Others:
-formulas for what their source reads of the config. Exit status 1: a cell differs.
+Transformers: the interpreter TRANSFORMERS runs only the rotary class, with the release in
+RELEASES/VERSION. mlx-lm: the interpreter MLX rotates unit vectors with the rope modules. Other
+engines: formulas of what their source reads from the config. Exits with 1 if a cell differs.
 """
 
 import json
@@ -81,7 +81,7 @@ def of_class(engine, release, tried, interpreters):
 
 
 def difference(reading, theirs):
-    """The largest relative difference of a number; infinite if only one side refuses."""
+    """Returns the largest relative difference of a number; infinite if only one side refuses."""
     if reading["refusal"] or isinstance(theirs, str):
         return 0.0 if reading["refusal"] and isinstance(theirs, str) else math.inf
     last = len(theirs) - 1 if reading["lengths"] == "whole_context" else 0
@@ -89,7 +89,7 @@ def difference(reading, theirs):
 
 
 def apart(ropes, others):
-    """Each rope's distance from the other side's nearest; infinite if only one has any."""
+    """Returns the largest distance to the nearest rope; infinite if only one side has ropes."""
     if not ropes or not others:
         return 0.0 if ropes == others else math.inf
     def between(one, other):
@@ -105,7 +105,7 @@ def numbers(rope):
 
 
 def said(calls):
-    """The middle pair's frequency in the last call, and the factor."""
+    """Returns the middle pair's frequency in the last call, and the factor."""
     if isinstance(calls, str):
         return "refuses"
     if not calls[-1]:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs an engine's classes on configs (second_route.py). Prints a JSON line per config: for each
-call the [frequencies, factor] of each rope, or the engine's exception as a string.
+"""Runs an engine's classes on configs (second_route.py). Prints a JSON line per config: the
+[frequencies, factor] of each rope in each call, or the engine's exception as a string.
 
     second_route_classes.py transformers | mlx
 """
@@ -21,7 +21,7 @@ def of_transformers(asked):
     path = next((path for path in sorted(models.glob("*/configuration_*.py"))
                  if f'model_type = "{family}"' in path.read_text(encoding="utf-8")), None)
     if path is None:
-        return None  # the whole model's class reads it
+        return None  # the full model's class reads it
     modules = [importlib.import_module(f"transformers.models.{path.parent.name}.{stem}")
                for stem in (path.stem, path.stem.replace("configuration", "modeling"))]
     classes = [dict(inspect.getmembers(module, inspect.isclass)) for module in modules]
@@ -49,7 +49,7 @@ def of_transformers(asked):
 
 
 def rows_of(rotary, torch, tokens, label):
-    """cos and sin at position 1, as the class returns them."""
+    """Returns cos and sin at position 1, as the class returns them."""
     ids = torch.arange(tokens)[None]
     after = (label,) if label else ()
     if "seq_len" in inspect.signature(rotary.forward).parameters:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frequencies and factor as an engine's source computes them from configs (second_route.py)."""
+"""Computes frequencies and factor from configs as an engine's source does (second_route.py)."""
 
 import math
 
@@ -7,8 +7,7 @@ import numpy as np
 
 
 def of_formula(engine, case):
-    """[frequencies, factor] per rope and call; a string: the engine's exception; None: no
-    formula."""
+    """Returns [frequencies, factor] per rope and call, or the engine's exception, or None."""
     text = case["config"].get("text_config", case["config"])
     rope = text.get("rope_parameters") or text.get("rope_scaling") or {}
     theta = rope.get("rope_theta", text.get("rope_theta"))
@@ -76,9 +75,9 @@ def linear(inv_freq, _, rope, __):
     return inv_freq / rope["factor"], 1.0
 
 
-# llama.cpp: conversion/base.py. vLLM: get_rope beyond the original context; its dynamic rule keeps
-# the base, as it is given the trained context. onnxruntime-genai: make_rope_init of base.py, and of
-# llama.py, which reads only llama3.
+# Sources. llama.cpp: conversion/base.py. vLLM: get_rope beyond the original context; its dynamic
+# rule keeps the base, because it gets the trained context. onnxruntime-genai: make_rope_init of
+# base.py, and of llama.py, which reads only llama3.
 FORMULAS = {
     ("llama_cpp", "default"): plain, ("llama_cpp", "linear"): linear,
     ("llama_cpp", "yarn"): yarn_of_ggml,

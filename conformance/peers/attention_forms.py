@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which libraries and forms compute attention of a shape, and how far each may be off."""
+"""Lists the libraries and forms that compute attention of a shape, and the accuracy of each."""
 
 import dataclasses
 
@@ -23,7 +23,7 @@ class Form:
         return f"{self.peer} {self.encoding} {self.how} {self.dtype}"
 
 
-MOST_FOR_MLX = 512  # queries; a call takes half a second and grows with their square
+MOST_FOR_MLX = 512  # queries; a call of this many takes half a second
 
 F16 = Accuracy(operands="f16", mask="f16")
 Q8_0 = Accuracy(cache="q8_0", mask="f16")

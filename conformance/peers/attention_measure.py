@@ -30,8 +30,8 @@ SETTINGS = {
 
 
 def refuse_others(library, shape, options):
-    """Checks that each result would fail as any other encoding's. Few keys keep the bounds narrow
-    next to the keys' differences."""
+    """Checks that each result fails as any other encoding's. With few keys the bounds are
+    narrower than the differences between encodings."""
     work = AttentionWork(shape)
     for form in forms(shape):
         runner = make(library, form, work, options.threads)
@@ -68,7 +68,7 @@ class Roofline(Called):
 
 
 def measured(library, shape, options):
-    """The shape, its roofline, and a result for each form."""
+    """Returns the shape, its roofline, and a result for each form."""
     few = min(FEW_KEYS, shape.keys)
     refuse_others(library, dataclasses.replace(
         shape, queries=min(few, shape.queries), keys=few), options)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """ONNX Runtime's com.microsoft GroupQueryAttention, which rotates q and k and appends to a cache.
 
-The cache is bound as input and output, so nothing of it is copied. In a decode step past keys are
-already rotated; each call rotates and stores the new one, as in a model.
+The cache is bound as input and output, so that it is not copied. In a decode step past keys are
+already rotated. Each call rotates and stores the new key, as in a model.
 """
 
 import numpy as np

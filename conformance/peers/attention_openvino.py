@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """OpenVINO's ScaledDotProductAttention on its CPU plugin, float32 in and out.
 
-With the hint bf16 the plugin may compute in bfloat16, and does so if the processor supports it;
-otherwise it ignores the hint.
+With the hint bf16 the plugin computes in bfloat16 if the processor can; else it ignores the hint.
 """
 
 import numpy as np
@@ -22,7 +21,7 @@ class Fused(Called):
             # The plugin has no grouped heads. In a decode step the queries of a group see the same
             # keys, so they can be passed as queries of one head.
             if not shape.is_decode():
-                raise RuntimeError(f"{shape}: groups of heads must be of a decode step")
+                raise RuntimeError(f"{shape}: grouped heads need a decode step")
             self.inputs[0] = self.inputs[0].reshape(1, shape.key_heads, -1, shape.head_dim)
         parameters = [operations.parameter(each.shape, np.float32) for each in self.inputs]
         attention = operations.scaled_dot_product_attention(

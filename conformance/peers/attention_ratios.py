@@ -5,8 +5,8 @@ import dataclasses
 
 from ratios import find
 
-# A peer is compared with our result in the same dtype, or in one with as few bits: the first that
-# exists. OpenVINO's hint keeps operands in float32.
+# A peer is compared with our result in the first of these dtypes that exists: the same one, or one
+# with as few bits. OpenVINO's hint keeps operands in float32.
 OURS = {"f32": ("f32",), "bf16": ("bf16",), "f16": ("bf16",), "q8_0": ("int8", "bf16"),
         "int8": ("int8",)}
 BYTES = {"f32": 8, "bf16": 4, "f16": 4, "q8_0": 2 + 34 / 32}  # per feature of a key and its value
@@ -21,8 +21,8 @@ def dtype_of_operands(result):
 
 
 def ours(shape, result):
-    """Our result with the same encoding; in a decode step keys are already rotated, and rotating
-    the query is negligible."""
+    """Returns our result with the same encoding. A decode step has none: its keys are already
+    rotated, and rotating one query is negligible."""
     encoding = "none" if is_decode(shape) else result["encoding"]
     for dtype in OURS[dtype_of_operands(result)]:
         found = find(shape, peer="rotary", dtype=dtype, encoding=encoding)
@@ -37,21 +37,21 @@ def to_ours(shape, result):
 
 
 def to_none(shape, result):
-    """The time divided by that of the same engine without an encoding; None if there is none."""
+    """Returns the time divided by the engine's time without encoding; None if it has none."""
     how = result["how"] if result["how"] in ("inside", "fused") else "prepared"
     found = find(shape, peer=result["peer"], dtype=result["dtype"], how=how, encoding="none")
     return result["ms"] / found[0]["ms"] if found else None
 
 
 def of_roofline(shape, result):
-    """The share of the machine's multiply-adds, or of its speed of reading keys and values."""
+    """Returns the share of the machine's multiply-adds, or of its speed of reading k and v."""
     amount = bytes_of(shape, result) if is_decode(shape) else operations(shape)
     limit = shape["read_gigabytes"] if is_decode(shape) else shape["gigaflops"]
     return amount / result["ms"] / 1e6 / limit
 
 
 def operations(shape):
-    """4 for each feature of each visible pair, whether or not an engine skips the hidden ones."""
+    """Counts 4 for each feature of each visible pair, even if an engine computes hidden ones."""
     return 4 * shape["heads"] * shape["head_dim"] * shape["keys"] * (shape["keys"] + 1) / 2
 
 
@@ -79,7 +79,7 @@ GOALS = (
 
 def goals(report):
     """The goals as lines for the terminal."""
-    lines = ["", "goals: the peer's time through ours; a prefill from 2048 tokens on"]
+    lines = ["", "goals: the peer's time divided by ours; a prefill from 2048 tokens on"]
     for goal in GOALS:
         found = [to_ours(shape, each) for shape in report["shapes"]
                  if is_decode(shape) == goal.decode and (goal.decode or shape["keys"] >= 2048)

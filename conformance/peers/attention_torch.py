@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """PyTorch: its fused operation, and eager, softmax(q k^T + bias) v with all scores in memory.
 
-Eager scales q and adds the bias in place. Models rarely do so, but it is the fastest that eager
-operations allow. Positions are computed as in models: rotate_half of q and k; a bias [heads,
-tokens, tokens] prepared in advance; ALiBi as a broadcast row of keys (its column of queries cancels
-in the softmax); T5's buckets and embedding in each call, as in its first layer.
+Eager scales q and adds the bias in place. Models rarely do so, but eager operations allow nothing
+faster. Encodings are computed as in models. RoPE: rotate_half of q and k. A bias: [heads, tokens,
+tokens], prepared in advance. ALiBi: a broadcast row of keys, since the query's share cancels in the
+softmax. T5: buckets and embedding in each call, as in its first layer.
 """
 
 import math
@@ -63,7 +63,7 @@ class Eager(Attention):
         self.table = torch.from_numpy(work.t5_table)
 
     def recomputed(self):
-        """T5's compute_bias: [heads, tokens, tokens] of buckets of all pairs."""
+        """T5's compute_bias: returns [heads, tokens, tokens] from the buckets of all pairs."""
         places = torch.arange(self.work.shape.keys)
         past = -torch.min(places[None, :] - places[:, None], torch.zeros_like(places[:, None]))
         exact = BUCKETS // 2
@@ -86,7 +86,7 @@ class Eager(Attention):
         return torch.bmm(torch.softmax(scores, dim=-1), self.v)[None]
 
     def held_bytes(self):
-        """The prepared bias, the scores and their softmax."""
+        """Counts the prepared bias, the scores and their softmax."""
         scores = 4 * self.work.heads * self.work.shape.keys**2
         return self.bias.numel() * 4 + 2 * scores
 

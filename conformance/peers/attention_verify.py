@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of each attention against the definition in float64.
+"""Compares rows of each attention with the definition in float64.
 
-The bound, with u = 2^-24, d features, n visible keys. A score is a float32 sum of d products and a
-bias, of rotated and scaled factors: off by (d + 16) u (s + |bias|), s = scale |q| |k|. Angles in
-float32, or each made from the previous one, are off as verify.py derives; they change a score by
-that times scale times hypot(pair of q) hypot(pair of k). Rounded queries and keys add two roundings
-of s. Each feature of 8-bit keys is off by 1/254 of the key's largest, together d^0.5 times that,
-and twice as much if queries are in 8 bits too. A bias in float16 (ggml's mask; for ALiBi its
-distance) is what a contestant computes, so the definition uses it. A bias by the key's position is
-as large as the last key's, and so is its rounding: 4 times u of that. A weight is then off by
-e^delta - 1, and the result by that times |v - out|; sums of n weights and values by 2 (n + 16) u of
-their magnitude; rounded values or weights by each rounding, 8-bit values by 1/254 of the largest; a
-bfloat16 result by 2^-8 of it.
+The bounds use u = 2^-24, d features, n visible keys, and s = scale |q| |k|.
+
+A score is a float32 sum of d products and a bias, of rotated and scaled factors. Its error is at
+most (d + 16) u (s + |bias|). verify.py derives the errors of float32 angles and of angles that are
+each made from the previous one. They change a score by that error times scale times
+hypot(pair of q) hypot(pair of k). Rounded queries and keys add two roundings of s. Each feature of
+an 8-bit key is off by 1/254 of the key's largest feature. All features together are off by d^0.5
+times that, and by twice as much if queries have 8 bits too. The definition uses a float16 bias
+(ggml's mask; for ALiBi its distance) as it is, because contestants compute with it. A bias by the
+key's position is as large as the last key's bias. Its rounding adds 4 u times that.
+
+If a score is off by delta, a weight is off by e^delta - 1, and the result by that times |v - out|.
+Sums of n weights and values add 2 (n + 16) u of their magnitude. Rounded values or weights add each
+rounding. 8-bit values add 1/254 of the largest. A bfloat16 result adds 2^-8 of itself.
 """
 
 import dataclasses

@@ -93,7 +93,7 @@ class AttentionWork:
         return bias
 
     def ggml_mask(self, encoding):
-        """A shared float16 mask; for ALiBi the distances, which ggml multiplies by slopes."""
+        """Returns a shared float16 mask; for ALiBi distances, which ggml multiplies by slopes."""
         kind = "none" if encoding == "rope" else encoding
         if kind not in self.masks:
             if kind == "alibi":
@@ -105,7 +105,7 @@ class AttentionWork:
         return self.masks[kind]
 
     def sample(self):
-        """The verified queries: the first ones, whose bounds are the narrowest, and the last."""
+        """Returns the queries to verify, from the first, whose bounds are the narrowest."""
         count = self.shape.queries
         wanted = {0, 1, 7, 63, 256, count // 2, count - 2, count - 1}
         return np.array(sorted(each for each in wanted if 0 <= each < count))

@@ -23,7 +23,7 @@ class Contestant:
     place: str  # in_place or out_of_place
     rows: str  # cos and sin: prepared, or computed in_each_call
     recipe: Recipe | None  # None: nothing to verify
-    make: Callable  # (work) -> what has nanoseconds(calls), result() and free()
+    make: Callable  # (work) -> an object with nanoseconds(calls), result(), free()
 
 
 class Field:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sets up everything to measure under build/peers, once."""
+"""Sets up once, under build/peers, everything that measuring needs."""
 
 import os
 import pathlib
@@ -92,12 +92,12 @@ def build_native(root, folder):
 
 
 def variables(folder, threads):
-    """The environment of the measurement: each peer at its best, none with an advantage.
+    """Returns the environment of the measurement: each peer at its best, none with an advantage.
 
-    Without the first two variables torch faults in every page of every result again: 7136 faults in
-    a float32 call of 512 tokens, 8160 with only the first, none with both. Spinning OpenMP threads
-    (torch, ggml) would take processors from the contestant being measured. torch keeps what it
-    compiles.
+    Without the first two variables torch page-faults again in every page of every result: 7136
+    faults in a float32 call of 512 tokens, 8160 with only the first variable, none with both.
+    Spinning OpenMP threads (torch, ggml) would take processors from the contestant being measured.
+    torch keeps what it compiles.
     """
     named = dict(os.environ)
     named.update(MALLOC_MMAP_MAX_="0", MALLOC_TRIM_THRESHOLD_=str(2**40),
@@ -109,7 +109,7 @@ def variables(folder, threads):
 
 
 def commit(root):
-    """The measured commit, with + if the tree differs outside docs; "" without git."""
+    """Returns the measured commit, with + if the tree differs outside docs; "" without git."""
     git = ["git", "-C", str(root)]
     found = subprocess.run(git + ["rev-parse", "--short=12", "HEAD"], capture_output=True,
                            text=True)

@@ -10,7 +10,7 @@ import ratios
 class Goal:
     text: str
     least: float  # the peer's time divided by ours
-    lines: dict  # which results it is about
+    lines: dict  # which results the goal is about
 
 
 GOALS = (
@@ -23,7 +23,7 @@ GOALS = (
 
 
 def evaluate(report):
-    """For each goal: the smallest ratio, its line, and how many lines meet the goal."""
+    """Returns, for each goal, the smallest ratio, its line, and how many lines meet the goal."""
     return [verdict for verdict in (evaluate_one(goal, report) for goal in GOALS) if verdict]
 
 
@@ -42,8 +42,8 @@ def evaluate_one(goal, report):
 
 
 def text(report):
-    lines = ["", "goals: the peer's time through ours, in place, with rows made in each call for "
-                 "ggml, which does so, else prepared"]
+    lines = ["", "goals: the peer's time divided by ours, in place, with rows made in each call "
+                 "for ggml, which does so, else prepared"]
     for verdict in evaluate(report):
         at = verdict["at"]
         lines.append(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Describes a report's machine so that readers can compare, without its name."""
+"""Describes a report's machine, without its host name, so that readers can compare."""
 
 import os
 import pathlib

@@ -43,7 +43,7 @@ def load(path):
 
 
 class Job:
-    """A job in C. prefix: of the names of its functions."""
+    """A job in C. prefix: the start of its functions' names."""
 
     def __init__(self, library, prefix, job, name):
         self.library, self.prefix = library, prefix

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """ONNX Runtime's com.microsoft RotaryEmbedding: a graph with a node for q and one for k.
 
-A session call costs microseconds, so for few tokens the graph is a chain of layers, as in a model:
-each rotates the previous result.
+A session call costs microseconds. For few tokens the graph is therefore a chain of layers, as in a
+model: each layer rotates the previous result.
 """
 
 import functools

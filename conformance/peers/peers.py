@@ -35,8 +35,8 @@ class Topic:
     tokens: list
     seconds: int
     markers: str
-    table: Callable  # report -> what docs/peers.md has
-    text: Callable  # report -> what the terminal has
+    table: Callable  # report -> its table in docs/peers.md
+    text: Callable  # report -> its text for the terminal
     goals: Callable  # report -> text
 
 
@@ -85,7 +85,7 @@ def parsed(words, name):
     parser.add_argument("--json", type=pathlib.Path, default=FOLDER / f"{name}.json",
                         metavar="FILE", help="where the report is kept, default: build/peers")
     parser.add_argument("--from", dest="source", type=pathlib.Path, metavar="FILE",
-                        help="a report that was kept, instead of a measurement")
+                        help="read a kept report instead of measuring")
     parser.add_argument("--markdown", action="store_true",
                         help="print the table of docs/peers.md alone")
     parser.add_argument("--update", action="store_true",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contestants: one call that is prepared once and run repeatedly."""
+"""A contestant called from Python: prepared once and run repeatedly."""
 
 import time
 
@@ -16,7 +16,7 @@ class Called:
     chain = 1  # rotations in each call
 
     def nanoseconds(self, calls):
-        """By the wall clock, because some peers compute on their own threads even with one."""
+        """Returns wall-clock time, since some peers compute on threads of their own."""
         start = time.perf_counter_ns()
         for _ in range(calls):
             self.call()

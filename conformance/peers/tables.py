@@ -16,7 +16,7 @@ def numbers_of_tokens(report):
 
 
 def groups(report):
-    """The name and rows of each dtype and pairing. A row: one result, and all by their tokens."""
+    """Yields each dtype and pairing with its rows: the first result, and all by tokens."""
     found = {}
     for each in report["results"]:
         key = tuple(each[name] for name in ("dtype", "pairing", "peer", "form", "place", "rows"))
@@ -90,7 +90,7 @@ def detail_cell(report, result):
 
 
 def detail_name(result):
-    """The result's name; out of place with prepared rows unless it says otherwise."""
+    """Names the result; adds place and rows unless out of place and prepared."""
     words = [NAMES[result["peer"]]]
     if result["peer"] not in ("rotary", "scale"):
         words[0] += f" {result['form']}"

@@ -65,7 +65,7 @@ def require_within(error, name):
     """error: a fraction of the bound; NaN is refused."""
     if not error <= 1:
         raise DiffersError(f"{name}: must be within its bound, got an error of {error:.3g} times "
-                           "that")
+                           "the bound")
 
 
 def refuse_planted(contestants, work):
@@ -87,7 +87,7 @@ def refuse_planted(contestants, work):
 
 
 def rounds_of(running, seconds, fewest):
-    """Samples all in random order until the time is over; returns how often."""
+    """Samples all in random order until the time is over; returns the number of rounds."""
     for each in running:
         each.prepare()
     order, shuffle = list(running), random.Random(1).shuffle

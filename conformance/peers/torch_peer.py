@@ -89,7 +89,7 @@ class CompiledRotateHalf(RotateHalf):
 
 
 class Complex(Eager):
-    """Multiplies neighbours as complex64 numbers by unit ones, and casts back."""
+    """Multiplies neighbours, as complex64 numbers, by unit numbers, and casts back."""
 
     recipe = Recipe("float32", 1)
 

@@ -4,21 +4,20 @@
 Bounds follow from where a Recipe rounds. They are relative to hypot(pair), which a rotation keeps
 and |x cos| + |y sin| does not exceed.
 
-Angles, relative, with u = 2^-24. float32 (torch, and ONNX Runtime's input): pow is within one ulp,
-2 u; its reciprocal and the product with the position add u each: 4 u. ggml computes each angle from
-the previous one: pair i has i products, u each, with a factor whose pow is within 2 u: 3 i u. MLX
-exponentiates a number that is rounded three times and at most ln(base) < 14 in magnitude:
-3 * 14 u + 4 u. Exact angles (rotary): none.
+Relative errors of angles, with u = 2^-24. float32 (torch, and ONNX Runtime's input): 4 u. pow is
+within one ulp, 2 u; its reciprocal and the product with the position add u each. ggml computes each
+angle from the previous one: 3 i u for pair i. Each of i products adds u, and a factor whose pow is
+within 2 u. MLX exponentiates a number that is rounded three times and at most ln(base) < 14 in
+magnitude: 3 * 14 u + 4 u. Exact angles (rotary): 0.
 
-float32 arithmetic: cos and sin within one float32 ulp, 2 u; two products and a sum: below 8 u =
-2^-21, including second orders.
+Errors of float32 arithmetic: cos and sin are within one ulp, 2 u. With two products and a sum the
+error is below 8 u = 2^-21, including second orders.
 
 Roundings to q's and k's dtype, v = 2^-8 for bf16 and 2^-11 for f16: one for the result, or
 (1 + v)^3 - 1 if cos and sin, products and sum are each rounded. In f16 each rounding may also be
 off by half the smallest subnormal, 2^-25.
 
-A chain of n rotations is off by n times as much; (1 + bound)^n covers how later rotations change
-the difference.
+A chain of n rotations has n times the error; (1 + bound)^n covers second orders.
 """
 
 import dataclasses
@@ -48,7 +47,7 @@ class Verdict:
 
 
 def angle_bound(recipe, head_dim):
-    """The relative bound for each pair."""
+    """Returns the relative bound for each pair."""
     pair = np.arange(head_dim // 2)
     return {"exact": 0 * pair, "float32": 4 * U + 0 * pair, "ggml": 3 * U * pair,
             "mlx": 46 * U + 0 * pair}[recipe.angles]

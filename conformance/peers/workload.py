@@ -23,12 +23,12 @@ class Workload:
         self.fill()
 
     def fill(self):
-        """Restores the inputs, and clears the outputs of what other contestants computed."""
+        """Restores the inputs and clears the outputs."""
         self.q[...], self.k[...] = self.start
         self.q_out[...], self.k_out[...] = 0, 0
 
     def sample(self):
-        """The verified tokens: all if few, else 64 from the first to the last."""
+        """Returns the tokens to verify: all if few, else 64 from the first to the last."""
         return np.unique(np.linspace(0, self.tokens - 1, 64).round().astype(int))
 
     def __str__(self):

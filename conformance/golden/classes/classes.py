@@ -5,12 +5,12 @@ rows of its default config and under five scaling rules, and the rotating layers
 
     classes.py [--write] [MODEL_TYPE]...
 
-settings.json pins the packages, completes configs whose defaults make no model, and says why a
-class cannot agree. Exit status 1: one disagrees without a reason. Then compares the ids of
-get_rope_index on random prompts with `rotary positions`. --write: keeps some numbers for the tests,
-tests/golden/classes.json and rope_index.json. --vllm: also compares
-vllm/model_executor/models/qwen2_5_vl.py. --forms: instead compares the rope keys of a config per
-model_type in every form (forms.py).
+settings.json pins the packages, completes configs whose defaults make no model, and gives reasons
+for classes that cannot agree. Then compares ids of get_rope_index on random prompts with `rotary
+positions`. Exits with 1 if anything disagrees without a reason. --write: keeps some numbers for
+tests in tests/golden/classes.json and rope_index.json. --vllm: also compares
+vllm/model_executor/models/qwen2_5_vl.py. --forms: instead compares every form of the rope keys for
+one config per model_type (forms.py).
 """
 
 import argparse
@@ -58,15 +58,15 @@ def main():
 
 
 def compare_classes(model_types, kept):
-    """Prints each class that disagrees and why; returns 0 if settings.json has a reason for each.
-    kept: collects agreeing ones to write; None: keeps nothing."""
+    """Prints each class that disagrees and why; returns 0 if settings.json has a reason for
+    each. kept: a list that collects the agreeing classes, or None."""
     settings = json.loads(SETTINGS.read_text(encoding="utf-8"))
     print(", ".join(settings["python"]))
     counts = collections.Counter()
     for line in survey(settings, model_types):
         verdict = with_reason(line, settings["reasons"])
         counts[verdict.kind] += 1
-        is_kept = line["variant"] == "class" and not line["is_axial"]  # axial: axis_rows.py
+        is_kept = line["variant"] == "class" and not line["is_axial"]  # axis_rows.py has axial ones
         if kept is not None and is_kept and verdict.kind == "agrees":
             kept.append(recorded(line, TOOL))
         if line["variant"] == "class" or verdict.kind not in ("agrees", "has a reason"):
@@ -80,8 +80,8 @@ def compare_classes(model_types, kept):
 
 
 def compare_forms(model_types, kept):
-    """Prints each form that the tool reads differently or the class refuses; returns 0 if each has
-    a reason. kept: as in compare_classes, for the kept_forms."""
+    """Prints each form that the tool reads differently or the class refuses; returns 0 if each
+    has a reason. kept: like in compare_classes, but of forms."""
     settings = json.loads(SETTINGS.read_text(encoding="utf-8"))
     counts = collections.Counter()
     for line in survey(settings, model_types, "forms.py"):

@@ -5,7 +5,7 @@ with rope keys written in every form; prints a JSON line for each.
     forms.py SETTINGS.json [MODEL_TYPE]...
 
 Runs in scratch.py's environment. The config is the class's default without rope keys. A line has
-the config with one form's keys, and frequencies and factors, or the class's exception.
+the config with one form's keys, and the class's frequencies and factors, or its exception.
 """
 
 import copy
@@ -45,14 +45,14 @@ def main():
 
 
 def known(use):
-    """The model_type, unless the class reads no rules."""
+    """Returns [model_type], or [] if the class reads no rules."""
     reads_rules = not hasattr(use.rotary, "compute_axial_rope_parameters") and (
         use.rotary.__name__ not in survey.WITHOUT_RULES)
     return [use.config.model_type] if reads_rules else []
 
 
 def in_workers(function, numbers):
-    """The function's result for each number; forks, so that imports happen once."""
+    """Yields the function's result for each number. Forks, so that imports happen once."""
     global call  # a fork inherits it
     call = function
     with multiprocessing.get_context("fork").Pool(WORKERS) as pool:
@@ -116,7 +116,8 @@ def parameters(rule, size, extra, **others):
 
 
 def forms(rule, size, extra, labels):
-    """Names and rope keys. Forms that move a value have two rules, those without one "default"."""
+    """Yields (form, rope keys). Forms that only move a value have "default" and yarn. Forms
+    without a rule have only "default"."""
     def of(**others):
         return {"rope_type": rule} | parameters(rule, size, extra, **others)
 

@@ -11,7 +11,7 @@ ROW_ERROR = 2.5e-7  # float32 cos and sin of two libraries: 2 ulp of 1
 
 
 class Differs(Exception):
-    """What differs, in words."""
+    """A difference, in words."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +59,7 @@ def ask(tool, command, line, *options):
 
 
 def paired(label, rope, answer):
-    """Pairs the tool's frequencies with the class's, which must be within 8 float32 ulp."""
+    """Pairs the tool's frequencies with the class's, which must agree within 8 float32 ulp."""
     ours = of_label(label, answer)
     got, wanted = ours["inv_freq"], without_still_pairs(rope["inv_freq"], len(ours["inv_freq"]))
     if ours["sense"] == "negative":  # the class applies its frequencies in the other direction
@@ -69,15 +69,14 @@ def paired(label, rope, answer):
     pairs = list(zip(sorted(got), sorted(wanted)))
     worst = max(ulps(one, other) for one, other in pairs)
     if worst > MOST_ULPS:
-        raise Differs(f"{label or 'all'}: frequencies by {worst} ulp")
+        raise Differs(f"{label or 'all'}: frequencies differ by {worst} ulp")
     if ulps(ours["attention_factor"], rope["factor"]) > MOST_ULPS:
         raise Differs(f"{label or 'all'}: factor {ours['attention_factor']}, not {rope['factor']}")
     return [pairs[rank] for rank in ranks(got)]
 
 
 def compared_axes(label, line, answer):
-    """Compares each channel's frequency and its axis. A class with its own context has other
-    frequencies, which paired() compares."""
+    """Compares each channel's axis and frequency, unless the class has its own context."""
     axes = line.get("axes")
     if not axes:
         return []
@@ -85,11 +84,11 @@ def compared_axes(label, line, answer):
     axis_of_pair = ours["axis_of_pair"] or [None] * len(ours["inv_freq"])
     channels = in_channels(list(zip(axis_of_pair, ours["inv_freq"])), ours)
     if [axis for axis, _ in channels] != [axis for axis, _ in axes[label]]:
-        raise Differs(f"{label or 'all'}: other axes of channels")
+        raise Differs(f"{label or 'all'}: the channels' axes differ")
     pairs = [(one, other) for (_, one), (_, other) in zip(channels, axes[label])]
     worst = max(ulps(one, other) for one, other in pairs)
     if worst > MOST_ULPS and not line.get("context"):
-        raise Differs(f"{label or 'all'}: frequencies of channels by {worst} ulp")
+        raise Differs(f"{label or 'all'}: the channels' frequencies differ by {worst} ulp")
     return pairs
 
 
@@ -120,13 +119,13 @@ def of_label(label, answer):
 
 
 def without_still_pairs(frequencies, count):
-    """Moves pairs of frequency 0 to the end, since the tool may not count them as rotated."""
+    """Drops final frequencies of 0, since the tool may not count pairs at rest."""
     extra = frequencies[count:]
     return frequencies[:count] if extra and not any(extra) else frequencies
 
 
 def compare_rows(label, wanted, pairs, line, tool):
-    """Rows must agree within 2 ulp of 1, beyond the effect of the class's own frequencies."""
+    """Rows must agree within 2 ulp of 1, plus the effect of the class's own frequencies."""
     options = ["--positions", ",".join(map(str, line["positions"])), "--form", "half-width"]
     asked = ask(tool, "table", line, *options, *(["--layer-type", label] if label else []))
     if asked.returncode != 0:
@@ -134,7 +133,7 @@ def compare_rows(label, wanted, pairs, line, tool):
     if asked.returncode != 0:
         raise Differs(f"rows: {asked.stderr.strip().splitlines()[0]}")
     ours = json.loads(asked.stdout)
-    back = -1 if ours["sin"][1][0] * wanted["sin"][1][0] < 0 else 1  # nanochat turns backwards
+    back = -1 if ours["sin"][1][0] * wanted["sin"][1][0] < 0 else 1  # nanochat rotates backwards
     for name, sign in (("cos", 1), ("sin", back)):
         for position, got, theirs in zip(line["positions"], ours[name], wanted[name]):
             bounds = [ROW_ERROR + position * abs(one - other) for one, other in pairs]
@@ -146,7 +145,8 @@ def compare_rows(label, wanted, pairs, line, tool):
 
 
 def excess(got, theirs, bounds):
-    """The excess over the bounds, for a value per pair and a row with each once or twice."""
+    """Returns the largest excess over the bounds. got and bounds have a value per pair; theirs
+    has each pair's value once or twice."""
     pairs = len(got)
     forms = [theirs[:pairs]] if len(theirs) < 2 * pairs else [theirs[:pairs], theirs[:2 * pairs:2]]
     return min(max(abs(one - other) - bound for one, other, bound in zip(got, form, bounds))
@@ -164,7 +164,7 @@ def ordered(value):
 
 
 def compare_layers(calls, layers):
-    """calls: pairs of a layer and how often it rotates; None if the model did not run."""
+    """calls: pairs (layer, number of rotations); None if the model did not run."""
     if calls is None or not layers:
         return
     ours = [index for index, each in enumerate(layers) if each["encoding"] == "rotary"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The part of the survey that tests keep."""
+"""Selects the part of the survey that tests keep."""
 
 import json
 import pathlib
@@ -10,8 +10,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
 def recorded(line, tool):
-    """A class with some frequencies, its config keys that the tool reads, and the rotating layers
-    (null if the model did not run)."""
+    """Returns a class with some frequencies, its config keys that the tool reads, and the
+    rotating layers (null if the model did not run)."""
     return {"class": line["config_class"], "config": read_part(line, tool),
             "ropes": {label: sample(rope) for label, rope in line["ropes"].items()},
             "rotating": rotating(line["rotating"])}
@@ -39,7 +39,7 @@ def recorded_form(line, tool):
 
 
 def read_part(line, tool):
-    """The config without keys that do not change the tool's answer, except those of the form."""
+    """Returns the config's keys that change the tool's answer, and the form's own keys."""
     config = dict(line["config"])
     whole = answer(config, line, tool)
     for key in list(config):
@@ -62,7 +62,7 @@ def answer(config, line, tool):
 
 
 def write(name, kept, packages, key, **style):
-    """style: json.dumps's options for each of the kept ones."""
+    """style: json.dumps's options for each kept line."""
     rows = ",\n".join(json.dumps(each, **style) for each in kept)
     (ROOT / f"tests/golden/{name}.json").write_text(
         f'{{"produced_by": {json.dumps(packages)}, "{key}": [\n{rows}\n]}}\n', encoding="utf-8")

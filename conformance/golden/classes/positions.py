@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares get_rope_index of published classes on random groups with the tool."""
+"""Compares the tool with get_rope_index of published classes on random groups."""
 
 import collections
 import json
@@ -11,7 +11,7 @@ from wheels import wheel_of
 
 HERE = pathlib.Path(__file__).resolve().parent
 CASES = 40  # per convention
-KEPT = 4  # plain cases, and special ones
+KEPT = 4  # of plain cases, and of special ones
 KEPT_TOKENS = 250
 OLD = (("qwen2-vl-4.57", "4.57.6", "qwen2_vl"), ("qwen2-vl-5.2", "5.2.0", "qwen2_vl"),
        ("qwen2-vl-5.5", "5.3.0", "qwen2_vl"), ("qwen2.5-vl-4.51", "4.51.3", "qwen2_5_vl"),
@@ -45,13 +45,13 @@ def compare_positions(python, tool, build, kept=None, vllm=None):
 
 
 def makers(vllm):
-    """The makers: programs in addition to the environment's packages."""
+    """Returns the programs that made ids, besides the environment's packages."""
     versions = sorted({f"transformers=={version}" for _, version, _ in OLD})
     return versions + ([f"vLLM: {pathlib.Path(vllm).name}"] if vllm else [])
 
 
 def is_special(case):
-    """Whether it has sound, slices or a video with many frames."""
+    """Whether the prompt has sound, slices or a video with many frames."""
     return any("sound" in each or "slices" in each or each.get("video", [0])[0] > 9
                for each in case["groups"])
 
@@ -102,7 +102,7 @@ def by(numbers):
 
 
 def difference(case, tool):
-    """What differs, or an empty text."""
+    """Says what differs, or returns an empty text."""
     asked = subprocess.run([tool, "positions", "--json", *options(case)], capture_output=True,
                            text=True, check=False)
     if asked.returncode != 0:

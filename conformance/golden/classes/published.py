@@ -5,11 +5,11 @@
     published.py FOLDER... [--tool TOOL]
 
 Reads each *.json in the folders. The text model's rotary class must have the tool's frequencies,
-factor and rows. If the rule depends on the context, it compares frequencies and factor in the
-original context and in twice the trained one. The model's own forward pass on torch's meta device
-must rotate the same layers. Prints a line for each config, even if no class can judge it (refused,
-or unknown to Transformers). Exit status 1: one differs without a reason in settings.json. Runs
-itself in settings.json's environment, which it makes once.
+factor and rows. If the rule depends on the context, frequencies and factor are compared in the
+original context and in twice the trained context. The model's own forward pass on torch's meta
+device must rotate the same layers. Prints a line for each config, even if no class can judge it
+(refused, or unknown to Transformers). Exits with 1 if a config differs without a reason in
+settings.json. Runs itself in settings.json's environment, which it makes once.
 """
 
 import argparse
@@ -32,7 +32,7 @@ MOST_SECONDS = 20  # per forward pass; some loop over experts or states in Pytho
 
 
 class TooLong(BaseException):
-    """The forward pass is too slow. Not an Exception, which the survey takes for an answer."""
+    """The forward pass is too slow. No Exception, since the survey takes those for answers."""
 
 
 def main():
@@ -79,7 +79,7 @@ def verdict_of(config, tool):
 
 
 def lines_of(config, part):
-    """The rotary classes' results for the config's text model; or why there are none."""
+    """Returns the rotary classes' results for the config's text model, and why there are none."""
     import survey  # needs the environment
     try:
         text = text_config(survey.transformers.CONFIG_MAPPING, config, part)

@@ -88,7 +88,7 @@ def seconds(rng):
 
 
 class Prompt:
-    """Random groups; between non-text groups there are at least two text tokens."""
+    """Random groups, with at least two text tokens between non-text groups."""
 
     def __init__(self, rng, merge, temporal_merge=1, kinds=("image", "video"), own_groups=False,
                  is_multiple=False):
@@ -104,7 +104,7 @@ class Prompt:
                 self.groups.append({"image": [rows, columns]})
             else:
                 frames = rng.randint(1, 9)
-                if rng.random() < 0.4:  # one token for each of many frames, to see their times
+                if rng.random() < 0.4:  # many frames of one token show the frames' times
                     frames, rows, columns = rng.randint(10, 60), merge, merge
                 frames = frames * temporal_merge + rng.randrange(temporal_merge)
                 video = {"video": [frames, rows, columns], "seconds": seconds(rng)}
@@ -234,7 +234,7 @@ def old_release(rng, convention, cls, is_vllm):
 
 
 def audio_lengths():
-    """Maps a number of sound tokens to an audio length that Qwen3-Omni's encoder makes into it."""
+    """Maps each number of sound tokens to an audio length that Qwen3-Omni encodes as that many."""
     module = importlib.import_module("transformers.models.qwen3_omni_moe.modeling_qwen3_omni_moe")
     length_of = module._get_feat_extract_output_lengths
     return {int(length_of(torch.tensor(each), 50)): each for each in range(4000, 0, -1)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An environment for packages that the distribution lacks, made once."""
+"""Makes, once, an environment for packages that the distribution lacks."""
 
 import hashlib
 import pathlib
@@ -13,7 +13,7 @@ class ScratchError(Exception):
 
 
 def python_with(packages, folder):
-    """The interpreter of an environment in the folder with these packages."""
+    """Returns the interpreter of an environment in the folder with these packages."""
     name = hashlib.sha256("\n".join(packages).encode()).hexdigest()[:12]
     place = pathlib.Path(folder) / name
     done = place / "installed"

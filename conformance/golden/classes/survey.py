@@ -3,9 +3,9 @@
 
     survey.py SETTINGS.json [MODEL_TYPE]...
 
-Runs in scratch.py's environment. A line has the config, each layer type's frequencies, factor and
-rows, and which layers rotate in the model's forward pass on torch's meta device, which has shapes
-but no numbers. Exceptions of other projects' code are answers.
+Runs in scratch.py's environment. A line has the config, and each layer type's frequencies, factor
+and rows. It also has the layers that rotate in the model's forward pass on torch's meta device,
+which has shapes but no numbers. Exceptions of other projects' code are answers.
 """
 
 import ast
@@ -78,7 +78,7 @@ def uses():
 
 
 def borrowed():
-    """Config classes without their own modeling code, with the model that Auto classes choose."""
+    """Yields config classes without modeling code, and the models that Auto classes choose."""
     for config in transformers.CONFIG_MAPPING.values():
         folder = pathlib.Path(inspect.getfile(config)).parent
         if any(folder.glob("modeling_*.py")) or config not in transformers.MODEL_MAPPING:
@@ -116,7 +116,7 @@ def config_of(model, call):
     if not hasattr(config, "model_type"):
         return None
     if "max_position_embeddings" not in vars(config()) and "decoder" in config.sub_configs:
-        return config.sub_configs["decoder"]  # t5gemma annotates with the whole config
+        return config.sub_configs["decoder"]  # t5gemma annotates with the full config
     given = [word.value for word in call.keywords if word.arg == "config"] + call.args
     for name in ast.unparse(given[0]).removeprefix("self.").split(".")[1:]:
         config = config.sub_configs.get(name)
@@ -167,7 +167,7 @@ WITHOUT_RULES = ("Llama4VisionRotaryEmbedding",)
 
 
 def examined(use, complete, variant, change):
-    """A config's line; None if the rule does not apply."""
+    """Returns a config's line, or None if the rule does not apply."""
     line = {"folder": use.module.__name__.split(".")[-2], "class": use.rotary.__name__,
             "config_class": use.config.__name__, "model_type": use.config.model_type,
             "variant": variant,
@@ -351,7 +351,7 @@ def forget(stack):
 
 
 def counted(function, calls, stack):
-    """Counts the function's calls for the innermost layer, but not inside a counted call."""
+    """Counts the function's calls for the innermost layer, except inside a counted call."""
     def call(*arguments, **named):
         if stack[-1] != "rotates":
             calls[stack[-1]] += 1

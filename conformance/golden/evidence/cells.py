@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cells: the ways of writing rope keys in a config, times the scaling rules."""
+"""Cells: each way of writing rope keys in a config, with each scaling rule."""
 
 import dataclasses
 
@@ -38,7 +38,7 @@ class Model:
 
 
 def rules_of(pairs):
-    """rule -> its dictionaries and the keys beside them. A cell agrees if each of them does."""
+    """rule -> its dictionaries and the keys beside them. A cell agrees if every dictionary does."""
     lists = {"short_factor": [1 + 0.01 * i for i in range(pairs)],
              "long_factor": [3 + 0.03 * i for i in range(pairs)]}
     long = lists | {"factor": 8.0, "original_max_position_embeddings": 64}
@@ -102,7 +102,8 @@ def forms_of(rule, keys, labels):
 
 
 def variants(model, more):
-    """Keys in two places, in each form of the dictionary; only those that an engine reads count."""
+    """Yields cases with keys in two places, for each form of the dictionary. judge.py counts
+    only the forms that an engine reads."""
     half, theta = {"partial_rotary_factor": 0.5}, {"rope_theta": THETA} | TRAINED
     for rule in ("default", "linear"):
         keys = more | ({"rope_type": rule} | rules_of(1)[rule][0][0])

@@ -22,21 +22,22 @@ HERE = pathlib.Path(__file__).resolve().parent
 OF_IMAGES = re.compile("vision|vit|pixtral|_dit|Transformer|_video|siglip|clip")
 PART = re.compile(r"_(text|vision|audio|encoder|decoder|talker)(_(?!\d).*)?$")
 ROTATES = re.compile("rotary|rotate_half|\\brope\\b|_rope|rope_", re.IGNORECASE)
-# How to recognise the code of each non-rotary encoding.
+# Patterns that recognise the code of each non-rotary encoding.
 SIGN_OF = {encoding: re.compile(pattern, re.IGNORECASE) for encoding, pattern in {
     "learned": r"pos\w*emb\w*\s*(:[^=]*)?=\s*(nn\.)?\w*(Embedding|Parameter|Position)"
                r"|embed_positions|class \w*Position\w*Embedding|nn\.Embedding\([^)]*pos",
     "sinusoidal": r"sinus|\.sin\(", "t5_bias": "relative_attention_bias|_relative_position_bucket",
     "alibi": "alibi", "none": "", "no_attention": ""}.items()}
 LABELS = ("full_attention", "sliding_attention")
-# Text models without their own class; the whole model's class reads them.
+# Text models without their own class, and the full model whose class reads their configs.
 WITHIN = {"kimi_k2": "kimi_k25", "exaone4_5_text": "exaone4_5"}
 TORCH = ("torch==2.15.0", "transformers==5.23.0", "numpy==2.4.6")
 
 
 @dataclasses.dataclass(frozen=True)
 class Engine:
-    """survey: its program; packages: of its environment; folder: its place in a wheel of --from."""
+    """survey: its program; packages: its environment's; folder: its folder in the wheel of
+    --from."""
 
     name: str
     releases: tuple
@@ -44,8 +45,7 @@ class Engine:
     packages: tuple
     folder: str = ""
     agreed: str = "run"
-    # The verdict on a config on which the engine fails: if the library refuses the config, and if
-    # not.
+    # Verdicts on failing engines: if the library refuses the config too, and if it accepts it.
     both_fail: tuple = ("run", "unknown")
     # An engine that fails on one of a cell's configs lacks the model.
     worst_first: tuple = ("differs", "fails", "run", "unknown")
@@ -82,12 +82,11 @@ class Engine:
         return {}
 
     def trusted(self, family, cells):
-        """A family's verdicts; none if no config ran, since sizes may be the cause."""
+        """Returns a family's verdicts; none if no config ran, since our sizes may be the cause."""
         return cells if any(kind in ("run", "differs") for kind, *_ in cells.values()) else {}
 
     def with_parts(self, found, absent, not_run):
-        """Counts a part of a model as present if the whole is, because the whole's text model was
-        run."""
+        """Counts a part of a model as present if the full model is, whose text model was run."""
         found, absent, there = dict(found), set(absent), found.keys() | not_run
         for family, within in language_models().items():
             if family in there:
@@ -137,7 +136,7 @@ class Transformers(Engine):
         return Model(family, {"model_type": whole, "text_config": text}, path="text_config")
 
     def is_absent(self, family, release, names):
-        """If a release has the whole model, a class of another name may read the part's keys."""
+        """If a release has the full model, a class of another name may read the part's keys."""
         source = next(source for each, _, source, _ in families() if each == family)
         folders = folders_of(release) | {""}
         may_be_read = (PART.sub("", family) in folders - {family} or OF_IMAGES.search(family)
@@ -151,8 +150,7 @@ class Transformers(Engine):
         return found, absent
 
     def read(self, release):
-        """Families without rotary embedding whose modeling file has their encoding's code and does
-        not rotate."""
+        """Returns non-rotary families whose modeling file has their encoding and no rotation."""
         return {family: {"plain:default": ("read", "", "")}
                 for family, encoding, source, _ in families()
                 if encoding in SIGN_OF and source in folders_of(release)
@@ -160,12 +158,12 @@ class Transformers(Engine):
 
 
 class WithOwnConfigs(Engine):
-    """Engines that also run families whose configuration class ships with the model. Such a class
-    may read more keys, so a failure of such a family is no verdict."""
+    """Engines that also run families whose configuration class ships with the model. Such a
+    class may read more keys, so a failure is no verdict."""
 
     def is_absent(self, family, release, names):
         return self.name_of(family, names) is None and (
-            # Families that Transformers has may run by its classes.
+            # Families in Transformers may run by Transformers' classes.
             self.name == "onnxruntime" or family not in architectures())
 
     def trusted(self, family, cells):
@@ -201,7 +199,7 @@ def folders_of(release):
 
 @functools.cache
 def words_of_configs(release):
-    """Strings in the configuration files, and the code that selects among them."""
+    """Returns the strings in the files of configuration classes and of Auto classes."""
     name = re.compile(r"transformers/models/(\w+/configuration_|auto/(configuration_|auto_map))")
     wheel = archive_of(release)
     return {word for each in wheel.namelist() if name.match(each)
@@ -209,7 +207,7 @@ def words_of_configs(release):
 
 
 def package_of(release):
-    """A folder with a Transformers release and its requirements besides torch."""
+    """Returns a folder with a Transformers release and its requirements besides torch."""
     place = BUILD / "releases" / release
     if (place / "installed").exists():
         return place
@@ -230,7 +228,7 @@ def install(place, *packages):
 
 
 def unpacked(source):
-    """The Python files of a wheel; a folder stays as it is."""
+    """Returns the folder of a wheel's Python files. Returns a source that is a folder as it is."""
     source = pathlib.Path(source)
     if source.is_dir():
         return source

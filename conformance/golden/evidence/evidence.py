@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs engines beside the library, and writes their rows in evidence.txt.
+"""Compares engines with the library and writes their rows of evidence.txt.
 
     evidence.py [--families A,B] [--from PATH] ENGINE[@RELEASE]
     evidence.py --shares transformers
 
-Each family runs every config of cells.py. Answers stay in build/golden/evidence, a file per
-release; families found there are not run again. --families: other families' rows stay. --from: the
-wheel of vllm or onnxruntime-genai, or the folder vendor/llama.cpp of llama_cpp_python's source
-distribution. transformers takes the releases of releases.json's "lines" in one environment (14 GB).
+An engine runs every config of cells.py for each family. Answers stay in build/golden/evidence, in a
+file per release; a family in that file is not run again. --families: runs these families, and other
+families' rows stay. --from: the wheel of vllm or onnxruntime-genai, or the folder vendor/llama.cpp
+of llama_cpp_python's source distribution. Engine transformers runs the releases in "lines" of
+releases.json, in one environment (14 GB).
 """
 
 import argparse
@@ -28,7 +29,7 @@ from shares import print_shares
 
 
 class Survey:
-    """A program that answers each JSON line with one. If it ends, it is started again."""
+    """A program that answers each JSON line with a JSON line. If it ends, it is started again."""
 
     def __init__(self, engine, release, source):
         self.made, self.process = lambda: engine.command(release, source), None
@@ -52,7 +53,7 @@ def main():
     parser.add_argument("engine", metavar="ENGINE[@RELEASE]")
     parser.add_argument("--families", type=lambda text: text.split(","))
     parser.add_argument("--from", dest="source")
-    parser.add_argument("--shares", action="store_true", help="what the rows of now amount to")
+    parser.add_argument("--shares", action="store_true", help="print the rows' shares")
     arguments = parser.parse_args()
     name, _, release = arguments.engine.partition("@")
     engine = ENGINES[name]
@@ -70,7 +71,7 @@ def main():
 
 
 def found_of(engine, release, arguments):
-    """A release's {family: {cell: verdict}}."""
+    """Returns a release's {family: {cell: verdict}}."""
     path = BUILD / f"evidence/{engine.name}-{release}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     survey = Survey(engine, release, arguments.source)
@@ -105,7 +106,7 @@ def keep(path, lines):
 
 
 def lines_of(family, name, release, survey):
-    """Each case's config and answer; configs that make no model are recorded too."""
+    """Returns each case's config and answer, also of configs that make no model."""
     engine, version = release
     try:
         model = engine.model(family, survey)
@@ -116,13 +117,13 @@ def lines_of(family, name, release, survey):
     rotary = ours.get("calls", [[]])[0]
     answered = [answer_of(first, name, survey)]
     if not rotary and not answered[0]["answer"].get("ropes"):
-        return answered  # it has other positions, whatever the rope keys
+        return answered  # the model does not rotate, whatever the rope keys
     model = dataclasses.replace(model, pairs=len(rotary[0]["inv_freq"]) if rotary else 32)
     rest = list(cases(model))
     plain = [case for case in rest if case["cell"].endswith((":default", ":yarn"))]
     answered += [answer_of(case, name, survey) for case in plain]
     if all("error" in line["answer"] for line in answered):
-        return answered  # the engine makes no model of these sizes, whatever its rope
+        return answered  # the engine makes no model of these sizes, whatever the rope keys
     return answered + [answer_of(case, name, survey) for case in rest if case not in plain]
 
 

@@ -13,11 +13,11 @@ STRICT = ("differs", "fails", "run", "unknown")
 
 
 class Differs(Exception):
-    """What the library says and what the engine does."""
+    """A difference: what the library says, and what the engine does."""
 
 
 def verdicts(lines, dialect, engine, readings):
-    """family -> {cell: (kind, tool, engine)}, for families of which a config ran."""
+    """Returns family -> {cell: (kind, tool, engine)}, for each family with a config that ran."""
     lines = [line for line in lines if "cell" in line]
     ours = asked(readings, [{"config": line["config"], "dialect": dialect, "calls": line["calls"]}
                             for line in lines])
@@ -29,8 +29,8 @@ def verdicts(lines, dialect, engine, readings):
 
 
 def merged(cells, worst_first):
-    """The worst verdict on each cell. Cells with keys in two places count only the forms that the
-    engine reads, none of which may fail."""
+    """Returns the worst verdict on each cell. In cells with keys in two places, only the forms
+    that the engine reads count, and none of these may fail."""
     def worst(all_of):
         order = worst_first if all_of[0][0] is None else STRICT
         return min(all_of, key=lambda each: order.index(each[1][0]))
@@ -49,7 +49,7 @@ def asked(readings, questions):
 
 
 def answers_of(lines, readings):
-    """For a file of llama.cpp's converter, the library reads the file as the loader does."""
+    """Reads the files that llama.cpp's converter made, as llama.cpp's loader does."""
     with tempfile.TemporaryDirectory() as folder:
         questions = []
         for line in lines:
@@ -70,7 +70,7 @@ def of_file(reading, calls):
 
 
 def verdict(line, ours, theirs, engine):
-    """(run, differs, fails or unknown; what the library says; what the engine does)."""
+    """Returns (run, differs, fails or unknown; the library's answer; the engine's answer)."""
     note = f"{line['tried']}: " if line["tried"] else ""
     unread = next((each["error"] for each in [ours, *ours.get("calls", [[]])[0]]
                    if "error" in each), None)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs llama.cpp's converter on configs; answers with the GGUF keys and rope tensors.
+"""Runs llama.cpp's converter on configs. Answers with the GGUF keys and rope tensors.
 
     llama_cpp_survey.py LLAMA_CPP    its folder
 
-Answers as in survey.py, but {"gguf": the file in base64} for a config. src/llama-model.cpp and
-src/models, which read that file, are not run.
+Answers as in survey.py, but with {"gguf": the file in base64} for a config. Does not run
+src/llama-model.cpp and src/models, which read that file.
 """
 
 import base64

@@ -24,7 +24,7 @@ fast_rope = mx.fast.rope
 
 
 def from_dict(cls, config, original=BaseModelArgs.from_dict.__func__):
-    """The class's from_dict, with values for missing fields without default, except rope's."""
+    """Calls the class's from_dict with values for missing fields, but not for rope's."""
     values = dict(config)
     for field in dataclasses.fields(cls):
         required = (field.default is dataclasses.MISSING and
@@ -74,7 +74,7 @@ def spied():
 
 
 def watched(cls, stack, value_of):
-    """Makes calls of the class's instances push value_of(instance)."""
+    """Makes calls of the class's instances push value_of(instance) on the stack."""
     original = cls.__call__
 
     def call(self, *arguments, **named):
@@ -111,7 +111,7 @@ def run(model, spy):
 
 
 def rope_at(module, seen, position):
-    """The rope that the module uses at a position, and the factor of its features."""
+    """Returns the rope that the module uses at a position, and the factor on its features."""
     if module is None:
         return seen, 1.0
     with spied() as spy:

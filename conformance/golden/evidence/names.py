@@ -34,7 +34,7 @@ PUBLISHED = {"RefinedWeb": ["RWForCausalLM"], "RefinedWebModel": ["RWForCausalLM
 
 @functools.cache
 def families():
-    """[[model_type, encoding, Transformers folder, inner language model]]."""
+    """Returns [[model_type, encoding, Transformers folder, inner language model]]."""
     found = json.loads(subprocess.check_output([READINGS], input=b'{"families": 1}'))
     return [[*names, source.replace("-", "_"), within] for *names, source, within in found]
 
@@ -72,8 +72,8 @@ def published():
 
 
 def architecture_among(family, names):
-    """The engine's name for the family's architecture, or None. Families outside Transformers are
-    also found by their names."""
+    """Returns the engine's name for the family's architecture, or None. Families outside
+    Transformers are also found by their names."""
     for name in architectures().get(family, []) + published().get(family, []):
         if name in names:
             return name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs onnxruntime-genai's model builder classes on configs; answers with their cos/sin caches.
+"""Runs onnxruntime-genai's model builder classes on configs. Answers with their cos/sin caches.
 
     onnxruntime_survey.py BUILDER    the folder with builder.py
 

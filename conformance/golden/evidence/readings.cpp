@@ -2,12 +2,14 @@
 // Reads configs and GGUF files for the comparison with engines: JSON lines from standard input to
 // standard output.
 //
-//   {"config": {...}, "dialect": "transformers@4.51", "calls": [7, 149]}: tokens of consecutive
-//   calls; or {"gguf": path, "calls": [4096]} for one context
+// A question has the tokens of consecutive calls, or for a file one context:
+//   {"config": {...}, "dialect": "transformers@4.51", "calls": [7, 149]}
+//   {"gguf": path, "calls": [4096]}
+//   {"families": 1}
+// The answer is {"error": "..."}, or for a config or file, and for families:
 //   {"refusal": null, "lengths": "each_call", "layers": [0, null],
 //    "calls": [[{"inv_freq": [], "factor": 1, "pairing": "half"}]]}
-//
-//   {"error": "..."}, and for "families": [["llava", "around another", "llava", "llama"]]
+//   [["llava", "around another", "llava", "llama"]]
 #include <iostream>
 #include <string>
 
@@ -35,7 +37,7 @@ std::int64_t trained_tokens(const ModelRotary& rotary) {
                              : rotary.trained_context_tokens.value_or(1);
 }
 
-// The pairing of the weights that the engine got, not of the file that it made from them.
+// The pairing of the weights that the engine got, not of the file that it made of them.
 Pairing pairing_of(const ModelSpec& model, const ModelRotary& rotary) {
   const auto of_weights = model.gguf ? model.gguf->checkpoint_pairing : std::nullopt;
   return of_weights.value_or(rotary.spec.pairing);
@@ -53,7 +55,7 @@ Json rope_json(const DialectReading& reading, const ModelRotary& rotary,
 }
 
 Json reading_json(const DialectReading& reading, const std::vector<std::int64_t>& tokens) {
-  // This program helps to find refusals by evidence, so these do not count.
+  // Refusals by evidence do not count, since this program helps to find the evidence.
   const bool is_known = reading.evidence.kind == Evidence::absent;
   Json answer = {{"refusal", is_known ? Json() : Json(reading.refusal)},
                  {"lengths", to_string(reading.lengths)},

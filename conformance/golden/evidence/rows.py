@@ -13,7 +13,7 @@ ABSENT = {"*": ("fails", "", "")}  # the engine lacks the family
 
 
 def read_rows(engine, versions):
-    """The rows of write_rows() without texts: {version: {family: {cell: (kind, "", "")}}}."""
+    """Returns write_rows()'s rows without texts: {version: {family: {cell: (kind, "", "")}}}."""
     kinds = {"run": "run", "read": "read", "absent": "fails", "none": "differs"}
     found = {version: collections.defaultdict(dict) for version in versions}
     for line in PATH.read_text(encoding="utf-8").splitlines():
@@ -28,8 +28,8 @@ def read_rows(engine, versions):
 
 
 def write_rows(engine, agreed, found):
-    """Replaces an engine's rows. found: {version: {family: {cell: (kind, tool, engine)}}}; agreed:
-    the kind of an agreeing cell. Differences are kept beside the answers."""
+    """Replaces an engine's rows. found: {version: {family: {cell: (kind, tool, engine)}}};
+    agreed: the kind of an agreeing cell. Writes the differences beside the answers."""
     name = engine.replace(".", "_")
     kinds = {"run": agreed, "read": "read", "fails": "absent", "differs": "none"}
     groups = collections.defaultdict(set)
@@ -52,8 +52,7 @@ def write_rows(engine, agreed, found):
 
 
 def ranges(family, kind, found):
-    """(first, last, cells): consecutive equal releases share a row. A cell that differs has rows
-    with its own text."""
+    """Yields (first, last, cells). Equal releases share a row. Each difference has its own row."""
     def cells_in(version):
         cells = found[version].get(family, {})
         return {cell: texts for cell, (each, *texts) in cells.items() if each == kind}

@@ -31,7 +31,7 @@ class Stage:
 
 
 class Cpu(str):
-    """Serves two functions with one name: one returns a name, the other an object with it."""
+    """Replaces two functions get_device: one returns a name, one an object with a device."""
 
     device = "cpu"
 
@@ -49,7 +49,7 @@ class Alone(Settings):
 
 
 def layer_of(frame):
-    """The layer of the nearest __init__ with a layer argument."""
+    """Returns the layer of the nearest __init__ with a layer argument."""
     while frame is not None:
         for name in ("layer_id", "layer_idx", "layer_index"):
             if isinstance(frame.f_locals.get(name), int):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many pairs (family, release) of Transformers are run, read in some form, or absent."""
+"""Prints how many pairs (family, release) of Transformers are run, read in some form, or absent."""
 
 from names import families
 
@@ -24,7 +24,7 @@ def print_shares(engine):
 
 
 def kind_of(cells):
-    """The best that is known about a form."""
+    """Returns the best evidence on any form."""
     if cells.keys() == ABSENT.keys():
         return "absent"
     return next((best for best in ("run", "read")

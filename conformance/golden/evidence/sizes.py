@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small models of each family: the keys besides rope's that define one."""
+"""Config keys, besides rope's, that define a small model of each family."""
 
 LAYERS = 8
 HEAD = 64

@@ -2,7 +2,7 @@
 """Records what vLLM's and SGLang's models pass to get_rope, and what the table code makes of it.
 
 A model's own __init__ runs. Its imports that are not about rope become stand-ins. A layer's rope is
-the one that its __init__ makes.
+the rope made in its __init__.
 """
 
 import ast
@@ -31,7 +31,7 @@ class Base:
 
 
 class Anything(torch.nn.Module):
-    """Replaces anything that a model imports: call, attribute, item or base class."""
+    """Replaces anything that a model imports: a function, object, list or base class."""
 
     def __init__(self, *arguments, **named):
         super().__init__()
@@ -176,7 +176,7 @@ def as_module(layer):
     return layer if isinstance(layer, torch.nn.Module) else Anything()
 
 
-# Names in modules of stand-ins.
+# Names that modules of stand-ins have.
 GIVEN = {"get_rope": get_rope, "CustomOp": CustomOp, "divide": lambda a, b: a // b,
          "PPMissingLayer": type("PPMissingLayer", (), {}),
          "get_tensor_model_parallel_world_size": lambda *_, **__: 1,
@@ -197,7 +197,7 @@ def install(package, tables, own, left_out):
 
 
 def config_of(values):
-    """The config by Transformers' class, if it has one; others ship their code."""
+    """Makes the config with Transformers' class, if there is one. Other models ship their class."""
     values = {key: value for key, value in values.items() if key != "architectures"}
     known = values["model_type"] in CONFIG_MAPPING
     cls = CONFIG_MAPPING[values["model_type"]] if known else transformers.PreTrainedConfig
@@ -224,7 +224,7 @@ class Settings(types.SimpleNamespace):
 
 
 def functions_of(path, names, **given):
-    """Runs these functions of a file without the rest of it."""
+    """Loads these functions of a file without the rest of it."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     scope = given | {"math": math, "logger": Anything(), "Any": object,
                      "PreTrainedConfig": transformers.PreTrainedConfig}
@@ -251,7 +251,7 @@ def observed(made_by, table_code, asked):
 def ropes_of_layers(table_code, context):
     cache, layers, kinds = {}, {}, {}
     for layer, arguments, named, made in SEEN:
-        if layer is None:  # a block of a tower
+        if layer is None:  # a block of a vision tower
             continue
         key = repr((arguments, named))
         if key not in cache:
@@ -266,11 +266,11 @@ def ropes_of_layers(table_code, context):
 
 
 def numbers_of(rope, context):
-    """A table's frequencies and factor."""
+    """Returns a table's frequencies and factor."""
     table = getattr(rope, "cos_sin_cache", None)
     if table is None:
         original = rope.original_max_position_embeddings
-        is_long = getattr(rope, "use_long_rope", context > original)  # in SGLang, by the call
+        is_long = getattr(rope, "use_long_rope", context > original)  # SGLang decides by the call
         table = rope.long_short_cos_sin_cache[original if is_long else 0:]
     cos, sin = (part.double() for part in table[1].chunk(2, -1))
     return {"inv_freq": torch.atan2(sin, cos).tolist(),

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared by the programs that run inside engines. Each answers JSON lines on standard input:
+"""Code of the programs inside engines. Each answers JSON lines on standard input:
 
     {"names": true}                       {"names": [...]}, of models or architectures
     {"config": {...}, "calls": [7, 149]}  {"ropes": [...], "calls": [[[layer, rope], ...], ...]}
 
-For each call, with its number of tokens: the rotating layers (null: unknown), each with the index
-of its rope among {"inv_freq": [...], "factor": 1.0, "pairing": "half"}. Exceptions of other
-projects' code are answers: {"error": ...}.
+A call is a number of tokens. Its answer has the rotating layers (null: unknown), each with the
+index of its rope. A rope is {"inv_freq": [...], "factor": 1.0, "pairing": "half"}. Exceptions of
+other projects' code are answers: {"error": ...}.
 """
 
 import json

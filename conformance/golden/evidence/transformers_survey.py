@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the Transformers release on PYTHONPATH on configs (survey.py).
 
-Each config goes to the release's own class and model, which runs a few tokens with meaningless
-weights; the arguments of its rotating functions in each layer are the answer. If the model does not
-run, its rotary modules are called. Also answers {"base": family} with the family's smallest
-config.json and layer types.
+The release's own class and model run each config on a few tokens, with meaningless weights. The
+answer has the arguments of the rotating functions in each layer. If the model does not run, its
+rotary modules are called. For {"base": family}, answers the smallest config.json and layer types.
 """
 
 import collections
@@ -38,7 +37,7 @@ SMALL = {"vocab_size": 512, "hidden_size": 256, "intermediate_size": 128, "num_h
          "qk_rope_head_dim": 16, "qk_nope_head_dim": 32, "v_head_dim": 32, "index_topk": 4,
          "encoder_layers": 2, "decoder_layers": 2, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64,
          "sliding_window": 512, "num_nextn_predict_layers": 0}
-# Sizes that must not shrink, since they would contradict each other.
+# Sizes that must not shrink, since smaller ones would contradict other sizes.
 KEPT = {"zamba2": ("head_dim",), "recurrent_gemma": ("head_dim",)}
 # Additional keys that a family needs to rotate or to be this small.
 MORE = {"esm": {"position_embedding_type": "rotary", "mask_token_id": 3},
@@ -130,7 +129,7 @@ def base_of(family, config_class):
 
 
 def labels_of(config_class, base):
-    """The layer types with nested rope parameters; none if layers are alike."""
+    """Returns the layer types with nested rope parameters, or none if all layers are alike."""
     default = config_class(**base)
     rope = getattr(default, "rope_parameters", None) or {}
     nested = [label for label, each in rope.items() if isinstance(each, dict)]
@@ -142,7 +141,7 @@ def labels_of(config_class, base):
 
 @functools.cache
 def model_of(family):
-    """A config class and its model, the base model if there are several."""
+    """Returns a config class and its model; the base model if there are several."""
     found = []
     for config_class in config_classes(family, config_files().get(family, [])):
         folder = MODELS / config_class.__module__.split(".")[2]
@@ -199,7 +198,7 @@ def model_of_config(config_class, model_class, config):
 
 
 def fill_table(part):
-    """A table of sinusoids is also a weight."""
+    """Fills a table of sinusoids, which is also a weight."""
     if hasattr(part, "create_weight"):
         part.weight.data = part.create_weight()
     elif hasattr(part, "_init_weight") and not inspect.signature(part._init_weight).parameters:
@@ -215,7 +214,7 @@ def limited(function):
 
 
 def run_model(model, calls):
-    """calls -> {layer: rope}, from the arguments of rotating functions."""
+    """Returns calls -> {layer: rope}, from the arguments of rotating functions."""
     seen, stack = [], [None]
     originals = [(holder, name, one) for holder in holders_of(model)
                  for name, one in vars(holder).items()
@@ -243,7 +242,7 @@ def run_model(model, calls):
 
 
 def holders_of(model):
-    """Where a model's functions are: modules, and classes that define some."""
+    """Returns the modules and classes that define a model's functions."""
     classes = {type(part) for part in model.modules()}
     modules = {sys.modules[one.__module__] for one in classes}
     return [one for one in (*modules, *classes) if getattr(one, "__module__", one.__name__)
@@ -291,7 +290,7 @@ def watched(function, seen, stack):
 
 
 def rows_of(function, given, named):
-    """cos and sin of positions 0 and 1 in the arguments, or None."""
+    """Returns cos and sin of positions 0 and 1 in the arguments, or None."""
     try:
         values = inspect.signature(function).bind(*given, **named).arguments
     except (TypeError, ValueError):
@@ -313,7 +312,7 @@ def rows_of(function, given, named):
 
 
 def as_rope(cos, sin):
-    """Frequencies and factor of tables whose positions come before features."""
+    """Returns frequencies and factor of tables whose positions come before features."""
     while cos.shape[-2] == 1 and cos.dim() > 2:
         cos, sin = cos.squeeze(-2), sin.squeeze(-2)
     cos, sin = (part.double().reshape(-1, *part.shape[-2:])[0][:2] for part in (cos, sin))

@@ -24,7 +24,7 @@ INSIDE = f"llama_cpp_python-{VERSION}/vendor/llama.cpp"
 
 
 class GgufError(Exception):
-    """A required thing is different."""
+    """A file or answer differs from what is required."""
 
 
 def source_distribution():
@@ -65,7 +65,7 @@ def check_vocabularies(tool, llama_cpp, write):
         if made != kept.read_bytes():
             raise GgufError(f"{kept} must be what reduce.py makes of {path.name}")
         if inspected(tool, path) != inspected(tool, kept):
-            raise GgufError(f"{path.name} must say the same whole and reduced")
+            raise GgufError(f"{path.name} must give the same answers complete and reduced")
     return len(files)
 
 
@@ -97,7 +97,7 @@ def main():
     except (GgufError, subprocess.CalledProcessError) as error:
         print(f"golden: {error}", file=sys.stderr)
         return 1
-    print(f"{count} vocabulary files say whole what they say reduced")
+    print(f"{count} vocabulary files give the same answers complete and reduced")
     return 0
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the tool with rotary embeddings of other libraries: each one's rotated q, per setting,
-against the frequencies, factor and pairing of `rotary inspect`.
+"""Compares the tool with other libraries' rotary embeddings. In each setting, a library's rotated q
+must follow from the frequencies, factor and pairing of `rotary inspect`.
 
 peers.txt pins the wheels. Their functions are cut out and run unchanged in the environment of
 `./dev golden --classes`. Exit status 1: a difference that REASONS does not name, or a named one
@@ -26,7 +26,7 @@ from scratch import python_with  # noqa: E402
 
 TOOL = ROOT / "build/release/bin/rotary"
 WHEELS = ROOT / "build/golden/peers"
-TOKENS, HEAD, TOLERANCE = 256, 64, 1e-4  # float32 angles; a wrong factor of 4 shows
+TOKENS, HEAD, TOLERANCE = 256, 64, 1e-4  # float32 angles stay below it, no wrong factor of 4 does
 
 HALF, NEIGHBOURS, TO_HALF = "half", "interleaved", "interleaved_to_half"
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
@@ -41,7 +41,7 @@ REASONS = {
 
 
 def code(wheel, path, *names, base=None):
-    """A file's definitions, on this CPU. base: the RotaryEmbedding that the file imports."""
+    """Returns a file's definitions, on this CPU. base: its imported RotaryEmbedding."""
     import einops
     import torch
 
@@ -215,7 +215,7 @@ def expected(q, rope):
 
 
 def compare():
-    """The number of unexpected results."""
+    """Returns the number of unexpected results."""
     import torch
     sys.path.append(str(next(WHEELS.glob("einops-*.whl"))))
     torch.manual_seed(1)

@@ -50,7 +50,7 @@ ROTARY_API void attention_rotary_free(void* made);
 
 ROTARY_API void* attention_ggml_make(const attention_job* job);
 ROTARY_API int32_t attention_ggml_run(void* made);
-ROTARY_API int64_t attention_ggml_bytes(void* made); /* likewise */
+ROTARY_API int64_t attention_ggml_bytes(void* made); /* working memory of a call */
 ROTARY_API void attention_ggml_free(void* made);
 
 /* Speed of multiply-adds on one core: does `steps` steps and returns the number of operations. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ggml's flash_attn_ext, after its rope of q and k if that is the encoding: one graph, made once.
- * Tensors have llama.cpp's layout, [tokens, heads, head_dim]. Permuted views give the operation
- * [heads, tokens, head_dim]. */
+/* Runs ggml's flash_attn_ext, after its rope of q and k if rope is the encoding. One graph, made
+ * once. Tensors have llama.cpp's layout, [tokens, heads, head_dim]. Permuted views give the
+ * operation [heads, tokens, head_dim]. */
 #include <ggml-cpu.h>
 #include <ggml.h>
 #include <math.h>
@@ -76,7 +76,7 @@ static struct ggml_tensor* turned(const ggml_attention* made, const attention_jo
 static int add_rope(ggml_attention* made, const attention_job* job, struct ggml_tensor** q,
                     struct ggml_tensor** k) {
   if (job->encoding != ATTENTION_ROPE) return 1;
-  /* float16, or fewer queries than keys, would be another operation. */
+  /* Other dtypes, and fewer queries than keys, would need another operation. */
   if (job->dtype != ATTENTION_F32 || job->queries != job->keys || job->heads != job->key_heads) {
     return 0;
   }

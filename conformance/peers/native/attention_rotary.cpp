@@ -29,7 +29,7 @@ Memory memory_of(std::size_t bytes) {
   return Memory(static_cast<std::byte*>(::operator new[](bytes + 1, std::align_val_t{64})));
 }
 
-// Keys or values in 8 bits, and their memory.
+// int8 keys or values, and their memory.
 struct Quantized {
   Memory elements;
   Memory scales;

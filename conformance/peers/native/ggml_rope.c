@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ggml's rope: one graph with a node for q and one for k, made once and computed in a loop. Threads
- * are kept between calls. In place, or into other tensors as in llama.cpp. */
+/* ggml's rope: one graph with a node for q and one for k, made once and computed in a loop.
+ * Threads are kept between calls. Results are in place, or in other tensors as in llama.cpp. */
 #include <ggml-cpu.h>
 #include <ggml.h>
 #include <stdlib.h>

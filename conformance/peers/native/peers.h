@@ -17,7 +17,7 @@ extern "C" {
 enum { PEERS_ROWS_PREPARED = 1, PEERS_ROWS_IN_EACH_CALL = 2 };
 
 /* Queries [tokens, query_heads, head_dim] and keys [tokens, key_heads, head_dim], contiguous, at
- * positions first, first + 1, … In place if outputs equal inputs. Members mirror class Job of
+ * positions first, first + 1, … In place if outputs equal inputs. Members mirror RotationJob of
  * conformance/peers/native.py. */
 typedef struct peers_job {
   void* q;
