@@ -34,8 +34,8 @@ double product(const AttentionCase& of, const QueryIndex& at, std::int64_t key) 
   return sum;
 }
 
-// The CoPE bias of a row. Only keys up to the query count and get a bias, even if the query sees
-// later ones.
+// The CoPE bias of a row. Keys after the query are not counted and get no bias, even if the query
+// sees them.
 std::vector<double> cope_row(const AttentionCase& of, const QueryIndex& at,
                              const std::vector<double>& scores) {
   const std::vector<double>& table = of.attention.encoding.cope;

@@ -15,7 +15,7 @@
 namespace rotary::cli {
 namespace {
 
-// The limit for a dump: as much as `rotary table --out` writes. Frequencies have one axis.
+// As much as `rotary table --out` writes. both: cos and sin. of_one_axis limits frequencies.
 constexpr NpyLimit most_of_both{.elements = std::uint64_t{1} << 28,
                                 .of_one_axis = most_pairs.elements};
 constexpr NpyLimit most_of_one{.elements = most_of_both.elements / 2};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The topics of `rotary explain`. Each has a file that computes, then answers as text or as JSON
-// (docs/schema/explain.schema.json). They rotate a query and a key in double, in each form that
-// papers and code use, and compare with the library.
+// The topics of `rotary explain`, as text or JSON (docs/schema/explain.schema.json). They compute
+// in double, by the formulas of papers and code. Most also show the library's float32 result.
 #pragma once
 
 #include <cstddef>

@@ -89,7 +89,7 @@ struct QuantizedKeys {
   std::optional<BlockTable> table = {};
 };
 
-// The position encodings that attend() applies; empty if q and k are already rotated. Not owned.
+// The position encodings that attend() applies, not owned. null: none, or applied before the call.
 struct AttentionEncoding {
   // Rotations for q, and for keys that are stored unrotated: one row for each token of q, or of k.
   // Each may be given alone. With xPos their roles are query and key.

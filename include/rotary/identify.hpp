@@ -149,7 +149,7 @@ struct Identification {
   double tolerance = 0;     // the largest residual that the arithmetic of the dtype explains
   std::int64_t tokens = 0;  // of the sample
   std::int64_t heads = 0;
-  std::size_t hypotheses = 0;  // number of mistakes (with values) tried
+  std::size_t hypotheses = 0;  // number of mistakes tried; each value of a mistake counts
   std::size_t pairs = 0;       // number of pairs of mistakes tried
 };
 

@@ -39,13 +39,13 @@ struct RotateOptions {
 // QKV. Elements of dst are distinct. If strides do not nest, it may be undecidable whether elements
 // are shared; the call is then refused.
 //
-// f64 tensors need rotations with f64 rows, all others f32 rows, and the dtype of
-// RotationsOptions::tensors if that was given. Arithmetic is float32 (double for f64) with one
+// f64 tensors need rotations with f64 rows; all others need f32 rows. If RotationsOptions::tensors
+// was given, the tensors must have that dtype. Arithmetic is float32 (double for f64) with one
 // rounding to nearest even on store. rotate_error_bound (numeric_contract.hpp) bounds the error.
 // With Numerics::transformers and Rounding::every_step or double_angle, bf16 and f16 are also
-// rounded after each product, in transpose as in the model's backward pass. Numerics other than
-// exact invert only an attention factor of 1. On instruction_set() "AVX3_BF16" a bf16 result that
-// is subnormal in float32 becomes 0, unless products are rounded.
+// rounded after each product, in transpose as in the model's backward pass. Under other numerics
+// than exact, inverse needs an attention factor of 1. On instruction_set() "AVX3_BF16" a bf16
+// result that is subnormal in float32 becomes 0, unless products are rounded.
 //
 // On one instruction set, the bits of a pair depend only on its features and its row of cos and
 // sin; the bits of a NaN may vary. NaN and Inf stay in their pair. Allocates nothing on success.

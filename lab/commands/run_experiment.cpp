@@ -172,8 +172,7 @@ int Runner::exit_code(CellState last) const {
   return static_cast<int>(one_failed_ ? cli::ExitCode::check_failed : cli::ExitCode::ok);
 }
 
-// Rank 0's messages to the others about a cell. share_it is followed by the SHA-256 of the cell's
-// start.
+// Rank 0's messages to the others about a cell. Cell::start_sha256 follows share_it.
 constexpr std::string_view skip_it = "skip";
 constexpr std::string_view stop_it = "stop";
 constexpr std::string_view share_it = "share";

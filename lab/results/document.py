@@ -83,8 +83,8 @@ def arm_json(measures, arm, target):
 
 
 def target_of(measures):
-    """Returns the arm whose final loss the others should reach (steps_fraction): the first trained
-    arm among the papers' baselines."""
+    """Returns the name of the arm whose final loss is the target of steps_to_target: the first
+    trained one of learned, sinusoidal and none. Returns "" without it or without other arms."""
     for name in ("learned", "sinusoidal", "none"):
         arm = measures.find_arm(name)
         if arm and arm.cells[0].curve["step"] and len(measures.arms) > 1:

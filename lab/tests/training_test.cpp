@@ -73,7 +73,7 @@ TEST_F(Training, ContinuesBitForBitAfterAnyStep) {
       const TrainOptions stopping{.stops = [&](std::int64_t step) { return step == stop; }};
       EXPECT_FALSE(train_cell(cell, small_data(), parts, stopping).has_value());
       EXPECT_FALSE(parts.finished());
-      // Adds rows as a killed process could have, after its checkpoint.
+      // Adds part of a row, as if the process had been killed after its checkpoint.
       write_text(parts.path() + "/log.csv", "30,999,0.1,0.", std::ios::app);
       const auto outcome = train_cell(cell, small_data(), parts, {});
       ASSERT_TRUE(outcome.has_value());

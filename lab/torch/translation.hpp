@@ -24,7 +24,7 @@ namespace rotary::lab {
 // Encoded texts as the decoder sees them.
 struct Encoded {
   at::Tensor texts;    // [batch, source_tokens, d_model]
-  at::Tensor padding;  // [batch, 1, 1, source_tokens]: 0, or hides padding
+  at::Tensor padding;  // [batch, 1, 1, source_tokens], added to scores: 0, or -1e9 for padding
 
   [[nodiscard]] Encoded rows(const at::Tensor& indices) const {
     return {.texts = texts.index_select(0, indices), .padding = padding.index_select(0, indices)};

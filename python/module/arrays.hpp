@@ -18,7 +18,7 @@ namespace rotary::python {
 
 inline constexpr std::size_t most_array_axes = 6;
 
-// Valid while this and the object that the array was read from exist.
+// `data` is valid while this Array and the object that it was read from exist.
 struct Array {
   void* data = nullptr;
   nb::dlpack::dtype type = {};

@@ -113,7 +113,7 @@ class EditList {
   const Hypothesis& hypothesis_;
 };
 
-// The function that lists the edits of a hypothesis. null: it is recognised from positions instead.
+// values: lists a hypothesis's edits; null: the hypothesis is recognised from positions instead.
 struct Trial {
   Needs needs = Needs::nothing;
   void (*values)(const Start&, EditList&) = nullptr;

@@ -15,7 +15,7 @@ namespace rotary::identification {
 [[nodiscard]] std::string_view pattern_of(const ReadPositions& positions);
 
 // The runs of tokens that differ from their expected positions in the same way, in order of axis,
-// row and token. The last field counts the runs that are left out.
+// row and token. If runs are left out, a last field counts them.
 [[nodiscard]] std::vector<FieldDifference> runs_of(const ReadPositions& positions);
 
 }  // namespace rotary::identification

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches for the fractional position whose double row has the largest error in units of its
-// bound, and prints it in hex floats. The same rounds and seed find the same position:
+// Searches for two fractional positions, below 2^12 and beyond, whose double rows have the largest
+// errors in units of their bounds. Prints them in hex floats, the same for equal rounds and seed:
 //     rotary_worst_fraction [rounds [seed]]
 // One round is 64 positions x 64 pairs. Exit code 1: the bound is broken.
 #include <algorithm>

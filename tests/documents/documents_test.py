@@ -127,7 +127,7 @@ class Documents(unittest.TestCase):
             with self.subTest(name=name):
                 self.assertRegex(headers, rf"\b{name.rpartition('::')[2]}\b")
 
-    def test_the_page_of_sources_is_complete(self):
+    def test_rows_of_the_page_of_sources_are_full_and_name_what_exists(self):
         page = (repository / "docs/sources.md").read_text(encoding="utf-8")
         rows = [line.split("|")[1:-1] for line in page.splitlines() if line.startswith("| ")]
         self.assertGreater(len(rows), 60)

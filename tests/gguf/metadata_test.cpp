@@ -305,7 +305,7 @@ TEST(GgufHostile, BadTensorsAreRefused) {
 }
 
 // The limit holds for many lists and for many texts.
-TEST(GgufHostile, KeysAndKeptDataHaveLimits) {
+TEST(GgufHostile, NamesAndValuesOfKeysHaveALimit) {
   GgufFile many;
   for (int i = 0; i < 5000; ++i) {
     many.i32s("k" + std::to_string(i), std::vector<std::int32_t>(1024, i));

@@ -126,7 +126,7 @@ TEST(Allocations, PositionsOfALimitedContextAllocateNothing) {
       [&] { return remake_rotations(rotations, frequencies, positions_of(positions)); }));
 }
 
-// Reorders in place more features than the buffer holds.
+// The head is longer than the buffer of permute_in_place.cpp.
 TEST(Allocations, ReorderingALongHeadAllocatesNothing) {
   const HeadWindow window{.head_dim = 3000,
                           .rotary_dim = 3000,

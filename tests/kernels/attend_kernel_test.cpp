@@ -317,7 +317,7 @@ TEST(AttendKernels, AccumulateAgreesWithPlainLoops) {
 }
 
 // Numbers left in padding rows would enter products, and subnormal numbers would slow them down.
-TEST(AttendKernels, ThePaddingRowsAreZeros) {
+TEST(AttendKernels, ThePaddingRowsAreWritten) {
   const auto left = [](std::int64_t rows) {
     Queries of(Problem({DType::f32, rows, 1, 5, 5, {}}, Limits::none, BiasKind::none, 3), 0, rows);
     const float* const packed = of.packed.data();

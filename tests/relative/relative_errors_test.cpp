@@ -150,7 +150,7 @@ TEST(RelativeErrors, BadViewsAndPositionsAreRefused) {
   EXPECT_EQ(out.bytes(), before);
 }
 
-TEST(RelativeErrors, SharedMemoryIsRefused) {
+TEST(RelativeErrors, OverlappingMemoryIsRefused) {
   auto t5 = sample<T5Bias>(0);
   std::vector<double> memory(32 * 3);
   t5.table.data = memory.data();

@@ -148,7 +148,7 @@ TEST_F(LinearAttentionErrors, InvalidSegmentsAndStatesAreRefused) {
          {"state.values and state.keys must share no element"});
 }
 
-TEST_F(LinearAttentionErrors, SharedMemoryIsRefused) {
+TEST_F(LinearAttentionErrors, OverlappingMemoryIsRefused) {
   c.out.data = c.qkv.v.view().data;
   c.out.strides = strides_bthd(c.out.extents);
   refuse(c.out.extents.tokens = 5, {"out and v must share no element"});

@@ -303,7 +303,7 @@ struct DistanceScoresJob {
   float* scores;  // [rows][distance_scores_size(count)]
 };
 
-// Adds to the sums of values each place's vector times the place's sum of weights.
+// Adds each place's vector, times the place's sum of weights, to the sums of values.
 struct PlaceValuesJob {
   SoftmaxState state;
   const RowLimits* limits;  // [rows]; their keys are places, and only those are read

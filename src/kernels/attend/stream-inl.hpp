@@ -31,7 +31,7 @@ namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Sums the lanes of each of four vectors and stores the four sums side by side.
+// store_sums_of_four() sums the lanes of each of four vectors and stores the sums side by side.
 #if HWY_TARGET != HWY_SCALAR
 template <class D>
 HWY_INLINE hn::Vec<hn::CappedTag<float, 4>> sum_blocks(D d, hn::Vec<D> blocks) {

@@ -229,7 +229,7 @@ TEST(EveryRule, RefusesParametersOutOfTheirBounds) {
   });
 }
 
-TEST(EveryRule, RefusesListsOfOtherLengths) {
+TEST(EveryRule, RefusesListsOfTheWrongLength) {
   for_every_rule([](const Scaling& scaling) {
     for_each_parameter(scaling, [&]<class Member>(const ParameterFacts& facts, const Member&) {
       if constexpr (std::is_same_v<Member, std::vector<double>>) {
