@@ -6,7 +6,7 @@ include(CMakePackageConfigHelpers)
 set(rotary_package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/rotary")
 get_target_property(rotary_library_type rotary TYPE)
 
-# A C program that links the static library must link these too.
+# The C++ runtime. A C program must link it together with the static library.
 set(rotary_cxx_runtime ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})
 list(FILTER rotary_cxx_runtime INCLUDE REGEX "^(stdc\\+\\+|c\\+\\+|m)$")
 list(TRANSFORM rotary_cxx_runtime REPLACE "(.+)" "\$<LINK_ONLY:\\1>"
@@ -65,7 +65,7 @@ if(TARGET rotary_highway)
   set(rotary_find_highway "# Highway is inside.")
 endif()
 if(rotary_library_type STREQUAL "SHARED_LIBRARY")
-  # A project can also find the build folder, without an installation: rotary_DIR.
+  # With rotary_DIR set to the build folder, find_package works without an installation.
   export(EXPORT rotaryTargets NAMESPACE rotary:: FILE rotaryTargets.cmake)
 endif()
 configure_package_config_file(cmake/rotaryConfig.cmake.in rotaryConfig.cmake
@@ -78,8 +78,8 @@ install(
     "${CMAKE_CURRENT_BINARY_DIR}/rotaryConfigVersion.cmake"
   DESTINATION "${rotary_package_folder}")
 
-# For pkg-config. If rotary is static, plain --libs must name every library that it needs. Highway
-# is named as a library unless rotary contains it: its package would add compile flags.
+# For pkg-config. If rotary is static, plain --libs must name every library that rotary needs.
+# Highway is named as a library (its package adds compile flags) unless rotary contains it.
 set(rotary_pc_highway hwy)
 if(TARGET rotary_highway)
   set(rotary_pc_highway "")

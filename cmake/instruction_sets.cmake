@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# rotary_instruction_sets: the sets to compile kernels for besides the compiler's baseline, best
-# first, by Highway's names. 64-bit Arm has only the baseline, NEON.
+# rotary_instruction_sets: Highway's names of the sets to compile kernels for, best first. Kernels
+# for the compiler's baseline are always compiled. 64-bit Arm has only the baseline, NEON.
 set(ROTARY_INSTRUCTION_SETS all CACHE STRING
   "all, native (this machine's best), runnable (all of this machine), or names: AVX3;AVX2;SSE4")
 

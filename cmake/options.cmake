@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Compiler settings for the targets of this repository, which link rotary_options privately: those
-# of rotary and those of the lab, a separate project.
+# Compiler settings for the targets of rotary and of the lab, a separate project. The targets link
+# rotary_options privately.
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH rotary_repository)
 
 set(ROTARY_SANITIZE "" CACHE STRING "Comma-separated sanitizers, for example address,undefined")
@@ -17,10 +17,10 @@ if(PROJECT_IS_TOP_LEVEL)
   endif()
 endif()
 
-# Lets ccache reuse objects of another checkout. It hashes relative paths, and the content of
-# precompiled headers. Depend mode hashes each file that the compiler read; a hash of the
-# preprocessed text would not notice a changed precompiled header. Public headers have include
-# guards: g++ tells files with #pragma once apart by their times, which differ for cached
+# Lets ccache reuse objects of another checkout: ccache hashes relative paths, and the content of
+# precompiled headers. Depend mode hashes each file that the compiler read. A hash of the
+# preprocessed text would miss a changed precompiled header. Public headers use include guards,
+# because g++ identifies files with #pragma once by their times, which differ for cached
 # precompiled headers.
 if(PROJECT_IS_TOP_LEVEL)
   find_program(ROTARY_CCACHE ccache DOC "ccache; empty: without one")
@@ -38,7 +38,7 @@ target_compile_options(rotary_options INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror=switch
   # The numeric contract promises fixed bits, so products and sums fuse only where the code says so.
   -ffp-contract=off
-  # g++'s garbage collector takes a tenth of its time. By default it starts at 128 MiB.
+  # Starts g++'s garbage collector late: with the default of 128 MiB it takes a tenth of the time.
   $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=1000000>
   # Tells ccache which precompiled header is used.
   $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>

@@ -4,9 +4,9 @@ include(FetchContent)
 
 # rotary_find(<name> PACKAGE <package> VERSION <oldest> DEBIAN <package> REPOSITORY <address>
 #   COMMIT <hash>)
-# Takes the CMake package if it is found and FETCHCONTENT_SOURCE_DIR_<NAME> is unset, and sets
-# <package>_VERSION. Otherwise takes sources from that folder, or else from the repository, and sets
-# rotary_<name>_folder.
+# If FETCHCONTENT_SOURCE_DIR_<NAME> is set, takes the sources in that folder. Otherwise takes the
+# CMake package, or the sources of the repository if there is no package. Sets <package>_VERSION for
+# a package, rotary_<name>_folder for sources.
 macro(rotary_find name)
   cmake_parse_arguments(rotary_find "" "PACKAGE;VERSION;DEBIAN;REPOSITORY;COMMIT" "" ${ARGN})
   string(TOUPPER "${name}" rotary_find_upper)
@@ -18,7 +18,7 @@ macro(rotary_find name)
     FetchContent_Declare(${name}
       GIT_REPOSITORY "${rotary_find_REPOSITORY}"
       GIT_TAG ${rotary_find_COMMIT}
-      SOURCE_SUBDIR none)  # skips its CMakeLists.txt: tests, install rules, options
+      SOURCE_SUBDIR none)  # skips the dependency's CMakeLists.txt: tests, install rules, options
     FetchContent_MakeAvailable(${name})
     set(rotary_${name}_folder "${${name}_SOURCE_DIR}")
   endif()
