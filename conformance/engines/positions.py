@@ -6,8 +6,8 @@
     positions.py FOLDER LENGTH OUT.svg                        a table and a figure of them
 
 LENGTH is in tokens. The rules stretch the trained length to LENGTH; dynamic does so from the first
-token on. A stopped run continues, because its cache stays in FOLDER until the end. Packages: as for
-examples/real_model.py. gnuplot draws the figure.
+token on. Started again, a stopped run continues: its cache stays in FOLDER until the end. Packages:
+as for examples/real_model.py. gnuplot draws the figure.
 """
 
 import pathlib

@@ -17,8 +17,8 @@ from attention_cases import golden_text
 from compare import Numbers, table_bound
 from rotations import as_tensor
 
-# torch computes an angle as a float32 frequency times a float32 position. NumPy makes the other
-# tables in double and rounds once.
+# "float32": torch multiplies a float32 frequency by a float32 position. "double": NumPy computes
+# in double and rounds once.
 SINUSOIDAL = {
     "marian": ("MarianSinusoidalPositionalEmbedding", "double"),
     "roformer": ("RoFormerSinusoidalPositionalEmbedding", "double"),
@@ -57,7 +57,7 @@ def sinusoidal_rows(case, release):
 
 
 def position_ids(case, release):
-    """Returns the learned table rows for tokens with mask 1 and for padding."""
+    """Returns the number of the learned table's row for each token and for padding."""
     mask = torch.tensor(case["mask"])
     if case["model"] == "opt":
         embedding = release.model("opt", "OPTLearnedPositionalEmbedding")

@@ -73,11 +73,11 @@ def attention(inputs, way, scale):
 
 
 def require_torchs_own(*tensors):
-    """Compares with torch's scaled_dot_product_attention. torch adds only this mask to q·k/√d."""
+    """Compares with torch's scaled_dot_product_attention. The mask is the scores minus q·k/√d."""
     q, k, v, scores, weights = (tensor.detach() for tensor in tensors)
     mask = scores - q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
     out, own = torch.nn.functional._scaled_dot_product_attention(q, k, v, mask, 0.0, True, False)
-    # torch gives NaN for queries without keys, as in all releases before 2.5.
+    # torch before 2.5 gives NaN for queries without keys.
     for got, wanted in ((own, weights), (out, weights @ v)):
         torch.testing.assert_close(got.nan_to_num(0.0), wanted, rtol=0, atol=float(BOUND))
 
@@ -160,7 +160,7 @@ class Encoding:
         return torch.cat([turned, rest], -1)
 
     def xpos_factor(self, exponents, positions):
-        """Returns xPos' factor of queries, which divides keys (Sun et al. 2022, §3.2)."""
+        """Returns xPos' factor: it multiplies queries and divides keys (Sun et al. 2022, §3.2)."""
         if "xpos" not in self.entry:
             return torch.ones(())
         xpos = self.entry["xpos"]

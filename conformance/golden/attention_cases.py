@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the golden cases of attention: inputs, masks, encodings, and the cases that combine them.
+"""Makes the golden file of attention: inputs, masks, encodings, and cases that combine them.
 
     attention_cases.py > tests/golden/attention_encodings.json
 
@@ -99,7 +99,7 @@ def inputs(shape, random):
 
 
 def tensor(array):
-    """Numbers with three decimals, which are short and equal in every reader."""
+    """Rounds to three decimals, so that numbers are short and every reader gets equal ones."""
     array = np.asarray(array)
     return {"shape": list(array.shape), "data": array.round(3).reshape(-1).tolist()}
 

@@ -51,7 +51,7 @@ def axial(golden):
 
 
 def places(golden):
-    """[patches][row, column]: those of the file, or of a grid row by row."""
+    """[patches][row, column]: the file's, or those of its grid, row by row."""
     if "position_ids_hw" in golden:
         return torch.tensor(golden["position_ids_hw"])
     rows, columns = golden["patch_grid_hw"]
@@ -59,7 +59,7 @@ def places(golden):
 
 
 def bound_of(golden, rotary, tensor):
-    """A bound per feature for the token's largest coordinate, which any pair may have."""
+    """A bound for each feature, by the token's largest coordinate: any pair may rotate by it."""
     x = doubles(tensor)
     pairs = x.shape[-1] // 2
     inv_freq = np.resize(doubles(rotary.inv_freq), pairs)  # repeated for each axis

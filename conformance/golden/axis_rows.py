@@ -103,12 +103,12 @@ def of_vision(config_class):
     try:
         config_class(**small)
         return small
-    except Exception:  # lists per layer, or sizes that depend on one another
+    except Exception:  # the class has lists per layer, or sizes that depend on one another
         return {name: getattr(config, name) for name in names}
 
 
 def ropes_of(module):
-    """Returns label -> rows, for positions on as many axes as the class takes."""
+    """Returns label -> rows, and the number of axes of the class's positions."""
     axes = survey.axis_count(module)
     ids = survey.in_shape(module, torch.tensor(COORDINATES[:axes]))
     return {label: rows_of(*module(torch.zeros(1, 1, 1), ids, *([label] if label else [])))

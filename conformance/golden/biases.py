@@ -9,7 +9,7 @@ import torch
 from compare import Numbers
 
 DIRECTION = re.compile(r"(bidirectional|causal)_(\d+)_(\d+)")
-# Others raise a float32 base to a power up to twice the heads. MPT's exponent is at most 8.
+# Relative bounds. Exponents are at most 8 for MPT, twice the heads for BLOOM, Falcon and PRESS.
 SLOPE_BOUND = {"bloom_falcon_press": lambda heads: (2 * heads + 2) * 2.0**-24,
                "mpt_bias_max8": lambda heads: 8 * 2.0**-24}
 

@@ -15,7 +15,7 @@ from compare import FREQUENCY_BOUND, Numbers
 from relative_biases import bias_numbers
 from rotations import rotated_numbers
 
-# Our own expressions make these files again, whoever made them first.
+# Files that our own expressions make again. Other code may have made them first.
 RESTATED = {"relative_biases": bias_numbers, "attention_encodings": attention_numbers}
 MAKER = "huggingface/transformers"
 MADE_BY = {"ggml_vs_hf_probe": "ggml"}  # a file that does not name its maker
@@ -27,7 +27,7 @@ class NoCase(Exception):
 
 
 def reason_against(name, golden):
-    """Says why the file cannot be made again here, or None."""
+    """Returns why the file cannot be made again here, or None if it can."""
     maker = golden.get("produced_by") or golden.get("source") or MADE_BY.get(name, MAKER)
     if isinstance(maker, list):  # packages of PyPI
         maker = ", ".join(maker)

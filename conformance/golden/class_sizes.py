@@ -16,7 +16,7 @@ import transformers
 
 
 def first_of(config, *names):
-    """Returns the first attribute that is a number; raises if ambiguous."""
+    """Returns the first attribute that is an integer, or 0. Skips attributes that raise."""
     for name in names:
         try:
             value = getattr(config, name, None)

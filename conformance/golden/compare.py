@@ -18,7 +18,7 @@ class Numbers:
     name: str
     wanted: np.ndarray
     got: np.ndarray
-    dtype: str  # the numbers' type, float32, bfloat16 or float16; they are held in float64
+    dtype: str  # the numbers' type: float64, float32, bfloat16 or float16; all held in float64
     bound: np.ndarray  # absolute, one for each number
 
 

@@ -2,9 +2,9 @@
 """Executes some definitions of a module without the module's imports.
 
 A modeling file of Transformers imports most of the library, and new releases refuse Debian 12's
-torch. The few classes and functions that rotate q and k do not need it: this cuts them out with
-everything in the file that they name. Names from other modules come from the caller or the standard
-library, or become a Stub.
+torch. Rotating q and k takes few classes and functions. This module cuts them out with everything
+in the file that they name. Names from other modules come from the caller or the standard library,
+or become a Stub.
 """
 
 import __future__
@@ -16,7 +16,7 @@ import sys
 
 
 class Stub:
-    """Replaces definitions of other modules. It may be called and has attributes, but no value."""
+    """Replaces definitions of other modules. It can be called and has attributes, but no value."""
 
     def __init__(self, name):
         self._name = name
@@ -73,7 +73,7 @@ class WithoutAnnotations(ast.NodeTransformer):
 
 
 def top_level(tree):
-    """{name: defining statement}, {name: (module, attribute or None)}."""
+    """Returns {defined name: statement} and {imported name: (module, attribute or None)}."""
     defined, imported = {}, {}
     for node in tree.body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes tests/golden/dialects.json: the numbers of engines for configs.
+"""Makes tests/golden/dialects.json: frequencies and factors that engines compute from configs.
 
     dialects.py [--write] [--from ENGINE=PATH]... [ENGINE]...
 

@@ -51,7 +51,7 @@ def lengths(case, observation):
     factor = case.config["rope_scaling"]["factor"]
     found = []
     for inv_freq in observation.inv_freq:
-        # The slowest pair is base^(-(d - 2)/d), and the base is multiplied by growth^(d/(d - 2)).
+        # The slowest frequency is base^(-(d - 2)/d); the base is multiplied by growth^(d/(d - 2)).
         growth = plain(case, len(inv_freq))[-1] / inv_freq[-1]
         found.append(f"{(growth + factor - 1) * trained / factor:.0f}")
     return ", ".join(found)

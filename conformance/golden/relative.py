@@ -47,8 +47,8 @@ def fire(relative, query_positions, parameters):
 
 
 def sandwich(relative, dim, heads, base=10000.0):
-    """Chi et al. 2023: the inner product of two sinusoidal embeddings, minus that of one with
-    itself, times a factor that falls with the head."""
+    """Chi et al. 2023: the inner product of two positions' sinusoidal embeddings, minus its value
+    at distance 0, times a factor that falls with the head."""
     pair = torch.arange(1, dim // 2 + 1, dtype=torch.float64)
     angles = far(relative)[..., None] * base ** (-2 * pair / dim)
     overlap = angles.cos().sum(-1) - dim / 2
@@ -65,7 +65,7 @@ def cope(scores, q, table, up_to_query):
     """Golovneva et al. 2024: returns what is added to scores [..., queries, keys], for q [...,
     queries, features]. up_to_query is true for keys up to the query."""
     gates = torch.where(up_to_query, torch.sigmoid(scores), torch.zeros_like(scores))
-    # Sums from a key to the end; gates after the query are 0.
+    # A key's position sums the gates from the key to the end. Gates after the query are 0.
     position = gates.flip(-1).cumsum(-1).flip(-1).clamp(max=table.shape[0] - 1)
     below, above = position.floor(), position.ceil()
     of_rows = q @ table.T

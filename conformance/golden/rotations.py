@@ -56,14 +56,14 @@ def runs(golden):
               for key, output in OUTPUTS.items() if key in golden and output in golden}
     yield "float32", "", inputs, golden
     for dtype, held in golden.get("half_precision", {}).items():
-        # By default, the float32 inputs rounded once.
+        # Rounds the float32 inputs once if the file has none of this dtype.
         halves = {key: as_tensor(held.get(f"{key}_in", golden[key]), dtype)
                   for key in inputs if OUTPUTS[key] in held}
         yield dtype, f"half_precision.{dtype}.", halves, held
 
 
 def by_rotary_class(golden, release, model):
-    """For a class that makes cos and sin (or complex numbers), and a function that applies them."""
+    """A Rotation by a class that makes cos and sin (or complex numbers) and a function for them."""
     source = golden["source"]
     class_name = next(name for name in source if name.endswith("RotaryEmbedding"))
     apply_name = next(name for name in source if name.startswith("apply_"))

@@ -89,7 +89,7 @@ def difference(reading, theirs):
 
 
 def apart(ropes, others):
-    """Returns the largest distance to the nearest rope; infinite if only one side has ropes."""
+    """Returns a rope's largest distance to the nearest other; infinite if one side has none."""
     if not ropes or not others:
         return 0.0 if ropes == others else math.inf
     def between(one, other):
@@ -115,7 +115,7 @@ def said(calls):
 
 
 def is_read(reading):
-    """A config that was not read makes no claim."""
+    """Whether the library read the config. If not, it makes no claim."""
     return "error" not in reading and not any(
         "error" in rope for call in reading.get("calls", []) for rope in call)
 

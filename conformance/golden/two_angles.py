@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes tests/golden/two_angles.json: tables and heads of the two programs whose pairs have two
-angles, by their own functions.
+"""Makes tests/golden/two_angles.json: heads rotated by the code of HunYuan-VL and V-JEPA 2, whose
+pairs have two angles.
 
     two_angles.py > tests/golden/two_angles.json
 
 Needs torch 2.15.0 and transformers 5.23.0 from PyPI. Coordinates are [axes][tokens]. `x`
-[tokens][features] is drawn from N(0, 1). `cos` and `sin` [tokens][features] are only in HunYuan-VL,
-whose class makes them.
+[tokens][features] is drawn from N(0, 1). Only HunYuan-VL's cases have `cos` and `sin`
+[tokens][features], because only its class returns them.
 """
 
 import json

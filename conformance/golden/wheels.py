@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Published Transformers wheels: which releases, fetched once, verified by SHA-256."""
+"""Fetches published Transformers wheels once and verifies them by the SHA-256 of releases.json."""
 
 import hashlib
 import json

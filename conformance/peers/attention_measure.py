@@ -30,8 +30,8 @@ SETTINGS = {
 
 
 def refuse_others(library, shape, options):
-    """Checks that each result fails as any other encoding's. With few keys the bounds are
-    narrower than the differences between encodings."""
+    """Checks that no result passes as another encoding's. With few keys the bounds are narrower
+    than the differences between encodings."""
     work = AttentionWork(shape)
     for form in forms(shape):
         runner = make(library, form, work, options.threads)

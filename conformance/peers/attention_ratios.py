@@ -5,8 +5,8 @@ import dataclasses
 
 from ratios import find
 
-# A peer is compared with our result in the first of these dtypes that exists: the same one, or one
-# with as few bits. OpenVINO's hint keeps operands in float32.
+# A peer's dtype, and ours to compare with: the first that was measured. OpenVINO counts as f32,
+# because its hint keeps operands in float32.
 OURS = {"f32": ("f32",), "bf16": ("bf16",), "f16": ("bf16",), "q8_0": ("int8", "bf16"),
         "int8": ("int8",)}
 BYTES = {"f32": 8, "bf16": 4, "f16": 4, "q8_0": 2 + 34 / 32}  # per feature of a key and its value
@@ -21,8 +21,8 @@ def dtype_of_operands(result):
 
 
 def ours(shape, result):
-    """Returns our result with the same encoding. A decode step has none: its keys are already
-    rotated, and rotating one query is negligible."""
+    """Returns our result with the same encoding, or without encoding for a decode step: its keys
+    are already rotated, and rotating one query is negligible."""
     encoding = "none" if is_decode(shape) else result["encoding"]
     for dtype in OURS[dtype_of_operands(result)]:
         found = find(shape, peer="rotary", dtype=dtype, encoding=encoding)
@@ -37,7 +37,7 @@ def to_ours(shape, result):
 
 
 def to_none(shape, result):
-    """Returns the time divided by the engine's time without encoding; None if it has none."""
+    """Returns the time divided by the peer's time without encoding, or None if there is none."""
     how = result["how"] if result["how"] in ("inside", "fused") else "prepared"
     found = find(shape, peer=result["peer"], dtype=result["dtype"], how=how, encoding="none")
     return result["ms"] / found[0]["ms"] if found else None
@@ -51,7 +51,7 @@ def of_roofline(shape, result):
 
 
 def operations(shape):
-    """Counts 4 for each feature of each visible pair, even if an engine computes hidden ones."""
+    """Counts 4 operations per feature of each visible pair, even if hidden pairs are computed."""
     return 4 * shape["heads"] * shape["head_dim"] * shape["keys"] * (shape["keys"] + 1) / 2
 
 

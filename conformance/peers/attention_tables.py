@@ -89,7 +89,7 @@ def rooflines(report):
 
 
 def details(report):
-    """Both tables; a report may have only one."""
+    """The tables of prefills and of decode steps, if the report has results of them."""
     parts = []
     for table, is_decode in ((prefill, False), (decode, True)):
         shapes = [each for each in report["shapes"] if ratios.is_decode(each) == is_decode]

@@ -3,9 +3,9 @@
 
 The bounds use u = 2^-24, d features, n visible keys, and s = scale |q| |k|.
 
-A score is a float32 sum of d products and a bias, of rotated and scaled factors. Its error is at
-most (d + 16) u (s + |bias|). verify.py derives the errors of float32 angles and of angles that are
-each made from the previous one. They change a score by that error times scale times
+A score is a float32 sum of d products of rotated and scaled factors, plus a bias. Its error is at
+most (d + 16) u (s + |bias|). verify.py derives how far angles are off in float32, and if each is
+made from the previous one. An angle's error changes a score by that error times scale times
 hypot(pair of q) hypot(pair of k). Rounded queries and keys add two roundings of s. Each feature of
 an 8-bit key is off by 1/254 of the key's largest feature. All features together are off by d^0.5
 times that, and by twice as much if queries have 8 bits too. The definition uses a float16 bias
@@ -13,8 +13,8 @@ times that, and by twice as much if queries have 8 bits too. The definition uses
 key's position is as large as the last key's bias. Its rounding adds 4 u times that.
 
 If a score is off by delta, a weight is off by e^delta - 1, and the result by that times |v - out|.
-Sums of n weights and values add 2 (n + 16) u of their magnitude. Rounded values or weights add each
-rounding. 8-bit values add 1/254 of the largest. A bfloat16 result adds 2^-8 of itself.
+Sums of n weights and values add 2 (n + 16) u of their magnitude. Rounding values or weights adds
+one rounding each. 8-bit values add 1/254 of the largest. A bfloat16 result adds 2^-8 of itself.
 """
 
 import dataclasses

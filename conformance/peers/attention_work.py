@@ -105,7 +105,7 @@ class AttentionWork:
         return self.masks[kind]
 
     def sample(self):
-        """Returns the queries to verify, from the first, whose bounds are the narrowest."""
+        """Returns the queries to verify. The first have the narrowest bounds."""
         count = self.shape.queries
         wanted = {0, 1, 7, 63, 256, count // 2, count - 2, count - 1}
         return np.array(sorted(each for each in wanted if 0 <= each < count))

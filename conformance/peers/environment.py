@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sets up once, under build/peers, everything that measuring needs."""
+"""Sets up everything that measuring needs, once, under build/peers."""
 
 import os
 import pathlib

@@ -59,7 +59,7 @@ class Job:
 
 
 class Loop(Job):
-    """A rotation by rotary, ggml or the scale, timed in C."""
+    """A rotation by rotary or ggml, or the in-place scale, timed in C."""
 
     chain = 1
 

@@ -16,7 +16,7 @@ class Called:
     chain = 1  # rotations in each call
 
     def nanoseconds(self, calls):
-        """Returns wall-clock time, since some peers compute on threads of their own."""
+        """Returns wall-clock time, since some peers compute on their own threads."""
         start = time.perf_counter_ns()
         for _ in range(calls):
             self.call()

@@ -16,7 +16,7 @@ def numbers_of_tokens(report):
 
 
 def groups(report):
-    """Yields each dtype and pairing with its rows: the first result, and all by tokens."""
+    """Yields "dtype pairing" and its rows: (first result, {tokens: result})."""
     found = {}
     for each in report["results"]:
         key = tuple(each[name] for name in ("dtype", "pairing", "peer", "form", "place", "rows"))
@@ -90,7 +90,7 @@ def detail_cell(report, result):
 
 
 def detail_name(result):
-    """Names the result; adds place and rows unless out of place and prepared."""
+    """Names the result. Adds the place if it is in place, and the rows if not prepared."""
     words = [NAMES[result["peer"]]]
     if result["peer"] not in ("rotary", "scale"):
         words[0] += f" {result['form']}"

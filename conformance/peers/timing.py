@@ -87,7 +87,7 @@ def refuse_planted(contestants, work):
 
 
 def rounds_of(running, seconds, fewest):
-    """Samples all in random order until the time is over; returns the number of rounds."""
+    """Samples all in random order for `seconds`, at least `fewest` rounds; returns the rounds."""
     for each in running:
         each.prepare()
     order, shuffle = list(running), random.Random(1).shuffle

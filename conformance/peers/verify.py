@@ -34,7 +34,7 @@ SMALLEST = {"f32": 0.0, "bf16": 0.0, "f16": 2.0**-25}
 @dataclasses.dataclass(frozen=True)
 class Recipe:
     angles: str  # exact, float32, ggml or mlx
-    roundings: int  # to the dtype of q and k: 1 of the result, 3 of every step
+    roundings: int  # to the dtype of q and k: 1, only the result; 3, every step
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Compares the tool with every rotary class of a published Transformers: frequencies, factor and
-rows of its default config and under five scaling rules, and the rotating layers.
+rows for the default config and five scaling rules, and the default config's rotating layers.
 
     classes.py [--write] [MODEL_TYPE]...
 
 settings.json pins the packages, completes configs whose defaults make no model, and gives reasons
-for classes that cannot agree. Then compares ids of get_rope_index on random prompts with `rotary
-positions`. Exits with 1 if anything disagrees without a reason. --write: keeps some numbers for
+for classes that cannot agree. Also compares `rotary positions` with get_rope_index on random
+prompts. Exits with 1 if anything disagrees without a reason. --write: keeps some numbers for
 tests in tests/golden/classes.json and rope_index.json. --vllm: also compares
 vllm/model_executor/models/qwen2_5_vl.py. --forms: instead compares every form of the rope keys for
 one config per model_type (forms.py).
@@ -81,7 +81,7 @@ def compare_classes(model_types, kept):
 
 def compare_forms(model_types, kept):
     """Prints each form that the tool reads differently or the class refuses; returns 0 if each
-    has a reason. kept: like in compare_classes, but of forms."""
+    has a reason. kept: a list that collects the agreeing forms, or None."""
     settings = json.loads(SETTINGS.read_text(encoding="utf-8"))
     counts = collections.Counter()
     for line in survey(settings, model_types, "forms.py"):

@@ -116,8 +116,8 @@ def parameters(rule, size, extra, **others):
 
 
 def forms(rule, size, extra, labels):
-    """Yields (form, rope keys). Forms that only move a value have "default" and yarn. Forms
-    without a rule have only "default"."""
+    """Yields (form, rope keys). Yields forms that only move a value for the rules "default" and
+    "yarn", and forms without a rule for "default"."""
     def of(**others):
         return {"rope_type": rule} | parameters(rule, size, extra, **others)
 

@@ -16,7 +16,7 @@ class Differs(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    kind: str  # agrees, differs, refused, fails
+    kind: str  # agrees, differs, refused, fails, has a reason; of forms: both refuse, resolved
     text: str
 
 
@@ -76,7 +76,7 @@ def paired(label, rope, answer):
 
 
 def compared_axes(label, line, answer):
-    """Compares each channel's axis and frequency, unless the class has its own context."""
+    """Compares each channel's axis, and its frequency unless the line is for one context."""
     axes = line.get("axes")
     if not axes:
         return []
@@ -119,13 +119,13 @@ def of_label(label, answer):
 
 
 def without_still_pairs(frequencies, count):
-    """Drops final frequencies of 0, since the tool may not count pairs at rest."""
+    """Drops final frequencies of 0, since the tool does not always count pairs at rest."""
     extra = frequencies[count:]
     return frequencies[:count] if extra and not any(extra) else frequencies
 
 
 def compare_rows(label, wanted, pairs, line, tool):
-    """Rows must agree within 2 ulp of 1, plus the effect of the class's own frequencies."""
+    """Rows must agree within 2 ulp of 1, plus the difference of the two frequencies' angles."""
     options = ["--positions", ",".join(map(str, line["positions"])), "--form", "half-width"]
     asked = ask(tool, "table", line, *options, *(["--layer-type", label] if label else []))
     if asked.returncode != 0:

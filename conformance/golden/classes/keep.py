@@ -18,7 +18,7 @@ def recorded(line, tool):
 
 
 def sample(rope):
-    """The first, last and quartile frequencies in falling order."""
+    """The first two, the last two and the quartiles of the frequencies in falling order."""
     frequencies = sorted(map(abs, rope["inv_freq"]), reverse=True)
     last = len(frequencies) - 1
     places = sorted({0, 1, last // 4, last // 2, 3 * last // 4, last - 1, last})

@@ -32,7 +32,7 @@ MOST_SECONDS = 20  # per forward pass; some loop over experts or states in Pytho
 
 
 class TooLong(BaseException):
-    """The forward pass is too slow. No Exception, since the survey takes those for answers."""
+    """The forward pass is too slow. Not an Exception: the survey takes exceptions as answers."""
 
 
 def main():

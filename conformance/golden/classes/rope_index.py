@@ -104,7 +104,7 @@ class Prompt:
                 self.groups.append({"image": [rows, columns]})
             else:
                 frames = rng.randint(1, 9)
-                if rng.random() < 0.4:  # many frames of one token show the frames' times
+                if rng.random() < 0.4:  # many frames of one token: ids show their times
                     frames, rows, columns = rng.randint(10, 60), merge, merge
                 frames = frames * temporal_merge + rng.randrange(temporal_merge)
                 video = {"video": [frames, rows, columns], "seconds": seconds(rng)}
@@ -247,7 +247,7 @@ def omni(rng, convention):
     name = f"{prefix}PreTrainedModelForConditionalGeneration"
     with_sound = rng.random() < 0.6
     kinds = ("image", "sound", "text") if with_sound else ("image", "video", "text")
-    prompt = Prompt(rng, 2, kinds=kinds, is_multiple=True)  # the classes need it
+    prompt = Prompt(rng, 2, kinds=kinds, is_multiple=True)  # the classes need multiples of merge
     if not any("image" in each or "video" in each for each in prompt.groups):
         return omni(rng, convention)
     rate, chunk = rng.choice(((25, 2), (13, 2), (25, 1), (2, 3)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes, once, an environment for packages that the distribution lacks."""
+"""Makes an environment, once, for packages that the distribution lacks."""
 
 import hashlib
 import pathlib

@@ -126,7 +126,7 @@ def config_of(model, call):
 
 
 def of_rule(**parameters):
-    """Changes a config's rope parameters, in each dictionary if nested."""
+    """Returns a function that changes a config's rope parameters, in each dictionary if nested."""
     def change(config):
         rope = copy.deepcopy(config.rope_parameters)
         nested = [each for each in rope.values() if isinstance(each, dict)]
@@ -232,7 +232,7 @@ def axes_of(module):
 
 
 def takes_columns_first(module):
-    """Whether the model passes a patch as (column, row), which is (row, column) here."""
+    """Whether the model passes a patch as (column, row). Here a patch is (row, column)."""
     name = type(module).__name__
     return "Vision" in name and name.startswith(("Muse", "Sam", "EdgeTam", "Gemma4")) or (
         name.startswith("Sam3ViT"))
@@ -280,7 +280,7 @@ def of_table(module):
 
 
 def rows_of(module, label, positions):
-    """cos and sin at text positions, as the class returns them; None if it needs others."""
+    """cos and sin at text positions, as the class returns them; None if it fails on these."""
     arguments = (torch.zeros(1, 1, 1), torch.tensor([positions]))
     try:
         made = module(*arguments, *([label] if label else []))

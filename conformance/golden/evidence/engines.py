@@ -36,8 +36,8 @@ TORCH = ("torch==2.15.0", "transformers==5.23.0", "numpy==2.4.6")
 
 @dataclasses.dataclass(frozen=True)
 class Engine:
-    """survey: its program; packages: its environment's; folder: its folder in the wheel of
-    --from."""
+    """survey: the program that runs the engine; packages: those of the program's environment;
+    folder: the engine's folder in the wheel of --from."""
 
     name: str
     releases: tuple
@@ -45,9 +45,9 @@ class Engine:
     packages: tuple
     folder: str = ""
     agreed: str = "run"
-    # Verdicts on failing engines: if the library refuses the config too, and if it accepts it.
+    # Verdicts on a failing engine: if the library refuses the config too, and if it cannot read it.
     both_fail: tuple = ("run", "unknown")
-    # An engine that fails on one of a cell's configs lacks the model.
+    # Worst first: if the engine fails on one config of a cell, the cell fails.
     worst_first: tuple = ("differs", "fails", "run", "unknown")
 
     def command(self, release, source):
@@ -86,7 +86,7 @@ class Engine:
         return cells if any(kind in ("run", "differs") for kind, *_ in cells.values()) else {}
 
     def with_parts(self, found, absent, not_run):
-        """Counts a part of a model as present if the full model is, whose text model was run."""
+        """Counts a text model as present if a full model that contains it is present."""
         found, absent, there = dict(found), set(absent), found.keys() | not_run
         for family, within in language_models().items():
             if family in there:
@@ -98,7 +98,7 @@ class Engine:
 
 
 class Transformers(Engine):
-    """The release's own configuration class and model in one environment."""
+    """Runs the release's own configuration class and model, all releases in one environment."""
 
     def command(self, release, source):
         python = python_with(self.packages, BUILD / "environments")
@@ -136,7 +136,7 @@ class Transformers(Engine):
         return Model(family, {"model_type": whole, "text_config": text}, path="text_config")
 
     def is_absent(self, family, release, names):
-        """If a release has the full model, a class of another name may read the part's keys."""
+        """True if the release lacks the folder, or no class in it may read the family's keys."""
         source = next(source for each, _, source, _ in families() if each == family)
         folders = folders_of(release) | {""}
         may_be_read = (PART.sub("", family) in folders - {family} or OF_IMAGES.search(family)
@@ -163,7 +163,7 @@ class WithOwnConfigs(Engine):
 
     def is_absent(self, family, release, names):
         return self.name_of(family, names) is None and (
-            # Families in Transformers may run by Transformers' classes.
+            # Other engines may run a family of Transformers by Transformers' class.
             self.name == "onnxruntime" or family not in architectures())
 
     def trusted(self, family, cells):

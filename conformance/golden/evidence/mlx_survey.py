@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs mlx-lm on configs (survey.py): the frequencies that each layer gives mlx.fast.rope."""
+"""Runs mlx-lm on configs. Answers (survey.py) have the frequencies that mlx.fast.rope gets."""
 
 import contextlib
 import dataclasses

@@ -6,7 +6,7 @@
 //   {"config": {...}, "dialect": "transformers@4.51", "calls": [7, 149]}
 //   {"gguf": path, "calls": [4096]}
 //   {"families": 1}
-// The answer is {"error": "..."}, or for a config or file, and for families:
+// The answer is {"error": "..."}, or one of these: for a config or file, and for families:
 //   {"refusal": null, "lengths": "each_call", "layers": [0, null],
 //    "calls": [[{"inv_freq": [], "factor": 1, "pairing": "half"}]]}
 //   [["llava", "around another", "llava", "llama"]]
@@ -30,14 +30,14 @@ Json families_json() {
   });
 }
 
-// A rule's length comes from its own trained context, not the model's.
+// LongRoPE's own original context; for other rules, the model's trained context.
 std::int64_t trained_tokens(const ModelRotary& rotary) {
   const auto* const longrope = std::get_if<LongRopeScaling>(&rotary.spec.scaling);
   return longrope != nullptr ? longrope->original_context_tokens
                              : rotary.trained_context_tokens.value_or(1);
 }
 
-// The pairing of the weights that the engine got, not of the file that it made of them.
+// The pairing of the checkpoint that the engine read, not of the GGUF file that it wrote.
 Pairing pairing_of(const ModelSpec& model, const ModelRotary& rotary) {
   const auto of_weights = model.gguf ? model.gguf->checkpoint_pairing : std::nullopt;
   return of_weights.value_or(rotary.spec.pairing);

@@ -29,7 +29,7 @@ def read_rows(engine, versions):
 
 def write_rows(engine, agreed, found):
     """Replaces an engine's rows. found: {version: {family: {cell: (kind, tool, engine)}}};
-    agreed: the kind of an agreeing cell. Writes the differences beside the answers."""
+    agreed: the kind of an agreeing cell. Writes the differences into BUILD/evidence."""
     name = engine.replace(".", "_")
     kinds = {"run": agreed, "read": "read", "fails": "absent", "differs": "none"}
     groups = collections.defaultdict(set)

@@ -40,7 +40,7 @@ class Cpu(str):
 
 
 class Alone(Settings):
-    """A single device, both first and last."""
+    """Settings of a single device, which is both first and last."""
 
     def __getattr__(self, name):
         found = {"is_": True, "_size": 1, "_rank": 0, "rank_in_group": 0, "_group": self}

@@ -215,7 +215,7 @@ OTHERWISE = {"kv_channels": 64, "embedding_size": 64, "hidden_act": "silu",
 
 
 class Settings(types.SimpleNamespace):
-    """vLLM's own config; unset members are stand-ins."""
+    """Settings of vLLM or SGLang; unset members are stand-ins."""
 
     def __getattr__(self, name):
         if name.startswith("__"):

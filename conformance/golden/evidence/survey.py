@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code of the programs inside engines. Each answers JSON lines on standard input:
+"""Code that the *_survey.py programs share. They run engines and answer JSON lines on stdin:
 
     {"names": true}                       {"names": [...]}, of models or architectures
     {"config": {...}, "calls": [7, 149]}  {"ropes": [...], "calls": [[[layer, rope], ...], ...]}

@@ -129,7 +129,7 @@ def base_of(family, config_class):
 
 
 def labels_of(config_class, base):
-    """Returns the layer types with nested rope parameters, or none if all layers are alike."""
+    """Returns the layer types with nested rope parameters, or none if all layers share one."""
     default = config_class(**base)
     rope = getattr(default, "rope_parameters", None) or {}
     nested = [label for label, each in rope.items() if isinstance(each, dict)]
@@ -198,7 +198,7 @@ def model_of_config(config_class, model_class, config):
 
 
 def fill_table(part):
-    """Fills a table of sinusoids, which is also a weight."""
+    """Fills a sinusoidal table: it is a weight, so without_weights() left it uninitialised."""
     if hasattr(part, "create_weight"):
         part.weight.data = part.create_weight()
     elif hasattr(part, "_init_weight") and not inspect.signature(part._init_weight).parameters:
@@ -214,7 +214,7 @@ def limited(function):
 
 
 def run_model(model, calls):
-    """Returns calls -> {layer: rope}, from the arguments of rotating functions."""
+    """Returns each call's ropes by layer, from the arguments of rotating functions."""
     seen, stack = [], [None]
     originals = [(holder, name, one) for holder in holders_of(model)
                  for name, one in vars(holder).items()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Makes the pairs of tests/golden/gguf/pairs: tiny random checkpoints, and reduced GGUF files that
-llama.cpp's own converter makes of them. Needs torch and transformers; ./dev golden --gguf shows
+llama.cpp's own converter makes from them. Needs torch and transformers; ./dev golden --gguf shows
 the call.
 
     convert.py LLAMA_CPP OUTPUT [NAME...]

@@ -26,7 +26,7 @@ from scratch import python_with  # noqa: E402
 
 TOOL = ROOT / "build/release/bin/rotary"
 WHEELS = ROOT / "build/golden/peers"
-TOKENS, HEAD, TOLERANCE = 256, 64, 1e-4  # float32 angles stay below it, no wrong factor of 4 does
+TOKENS, HEAD, TOLERANCE = 256, 64, 1e-4  # float32 angles err less, a wrong factor of 4 more
 
 HALF, NEIGHBOURS, TO_HALF = "half", "interleaved", "interleaved_to_half"
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
@@ -41,7 +41,7 @@ REASONS = {
 
 
 def code(wheel, path, *names, base=None):
-    """Returns a file's definitions, on this CPU. base: its imported RotaryEmbedding."""
+    """Returns a file's definitions, for the CPU. base: the RotaryEmbedding that it imports."""
     import einops
     import torch
 

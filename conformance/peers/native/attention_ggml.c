@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs ggml's flash_attn_ext, after its rope of q and k if rope is the encoding. One graph, made
- * once. Tensors have llama.cpp's layout, [tokens, heads, head_dim]. Permuted views give the
+/* Runs ggml's flash_attn_ext, after ggml's rope of q and k if the encoding is rope. The graph is
+ * made once. Tensors have llama.cpp's layout, [tokens, heads, head_dim]. Permuted views give the
  * operation [heads, tokens, head_dim]. */
 #include <ggml-cpu.h>
 #include <ggml.h>
