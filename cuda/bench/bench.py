@@ -79,7 +79,7 @@ def table(title, made, against, note=""):
 
 
 def sets_of(make, bytes_each):
-    """Makes 2 to 64 sets of tensors, so that 300 MB are used before a set comes again."""
+    """Makes 2 to 64 sets of tensors, 300 MB if possible, so that reused sets are not in a cache."""
     count = max(2, min(64, 300_000_000 // max(bytes_each, 1) + 1))
     return [make() for _ in range(count)]
 

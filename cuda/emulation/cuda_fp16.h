@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emulates on the CPU the float16 functions of CUDA that the kernels use.
+// Emulates CUDA's float16 functions that the kernels use, on the CPU.
 #pragma once
 
 #include <cstdint>

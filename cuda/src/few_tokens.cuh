@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of a decode step (Way::few, few_held). A warp takes few_heads heads of one token, two
-// pairs in each thread. Each thread makes cos and sin of its own pairs. For low latency they use no
-// shared memory, no warp waits for another, and loads start early.
+// pairs in each thread. Each thread makes cos and sin of its own pairs. For low latency, no
+// shared memory is used, no warp waits for another, and loads start early.
 #pragma once
 
 #include "kernels.hpp"

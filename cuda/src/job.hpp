@@ -21,7 +21,7 @@ struct TokenNumbers {
   std::int64_t axis_stride;
 };
 
-// Positions, and frequencies as turns: they give the phase of a pair.
+// Positions, and frequencies in turns. Products of the two give the phase of a pair.
 struct Places {
   // Frequencies in units of 2^-64 turn per position: [pairs], or [axes][pairs] if dense.
   const std::uint64_t* turns;

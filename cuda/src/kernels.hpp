@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compiled kernels, selected by the dtypes that they read and write and by the pairs per
-// thread. Each dtype that is read has its own file.
+// Selects a compiled kernel by KernelChoice and by the dtype that it reads. Each dtype that is read
+// has its own file.
 #pragma once
 
 #include "job.hpp"

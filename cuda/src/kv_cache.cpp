@@ -108,7 +108,7 @@ Transfer transfer_of(std::string_view src_name, const ConstHeadsView& src,
           .dst = rotary::without_unused_strides(dst)};
 }
 
-// Checks and launches k and v together with q, if there is one.
+// Checks k and v, and q if there is one. Launches the kernels for all of them.
 Status store(const std::optional<Transfer>& q, const Storing& of,
              const std::optional<KeyNorm>& k_norm, const At& at, const Options& how) {
   if (auto status = check_forward(how); !status) return status;

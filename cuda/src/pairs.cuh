@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs of a head in a thread's registers: loaded, as x and y, rotated, normalised.
+// Loads pairs of a head into a thread's registers, rotates and normalises them.
 #pragma once
 
 #include "elements.cuh"

@@ -110,7 +110,7 @@ struct PlainHeads {
   }
 
   __device__ void run() {
-    // Loads these lanes' first heads, which may be of any tensor, while the row is made.
+    // Loads these lanes' first heads while the row is made. Some tensors may have none.
     int tensor = 0;
     Reading heads = reading(0, team.lane());
     while (heads.turn.head >= heads.turn.end && tensor + 1 < job.count) {

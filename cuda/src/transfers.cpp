@@ -78,7 +78,7 @@ Status check_key_norm(std::string_view name, const KeyNorm& norm, const ConstHea
                           static_cast<std::int32_t>(norm.order));
 }
 
-// A transfer may not write to memory that another transfer reads or writes.
+// A transfer must not write to memory that another transfer reads or writes.
 Status check_pair(const Transfer& writing, const Transfer& other) {
   if (&writing != &other) {
     auto status = check_apart(writing.dst_name, writing.dst, other.dst_name, other.dst);

@@ -180,7 +180,7 @@ Status called::shift(const HeadsView& keys, const RotatedAt& from, const Rotated
   return status_of(rotary_cuda_shift(&view, &old_at, &new_at, nullptr));
 }
 
-// Passes rows to rotate by, and rows to write. Passes f64 as f32, the only dtype of rows here.
+// Passes the view as rows to write and as rows to rotate by. Rows are f32 here, so f64 becomes f32.
 Status called::rows(const HeadWindow& window, const CosSinView& view) {
   rotary_cos_sin rows = struct_of_rows(view);
   if (view.dtype == DType::f64) rows.dtype = ROTARY_F32;

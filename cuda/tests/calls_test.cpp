@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Promises of all calls: 64-bit offsets, and capture in graphs.
+// Promises of all calls, each tested on one: 64-bit offsets, and capture in graphs.
 #include <cstring>
 
 #include "cases.hpp"
@@ -8,7 +8,7 @@ namespace rotary::cuda_tests {
 namespace {
 
 // Tokens are more than 2^31 elements apart.
-TEST_F(Cuda, OffsetsHave64Bits) {
+TEST_F(Cuda, RotateUses64BitOffsets) {
   constexpr std::int64_t apart = (std::int64_t{1} << 31) + 8;
   constexpr std::int64_t tokens = 3;
   void* memory = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Refusals that the CPU's functions do not have: kernels also read positions and slots in device
-// memory, and count in 32 bits. called.cpp runs the tables of the CPU's refusals.
+// memory, and count in 32 bits. called.cpp runs the CPU's tests of refused calls.
 #include "cases.hpp"
 
 namespace rotary::cuda_tests {
@@ -57,7 +57,7 @@ TEST_F(CudaRefusals, NoKernelRunsIfAnotherIsRefused) {
           "norms.order must be 0 without norms, got 1");
 }
 
-// Elements of 2 bytes are not at the addresses of those of 4 bytes.
+// q_out is q's memory as bf16. Its elements have other addresses, so the call is not in place.
 TEST_F(CudaRefusals, RefusesAnotherDtypeInPlace) {
   rotary_heads_view narrow = q.device();
   narrow.dtype = ROTARY_BF16;
@@ -65,7 +65,7 @@ TEST_F(CudaRefusals, RefusesAnotherDtypeInPlace) {
           "q_out and q must share no element");
 }
 
-TEST_F(CudaRefusals, RefusesHeadsOverlappingNumbers) {
+TEST_F(CudaRefusals, RefusesHeadsOverlappingPositionsOrSlots) {
   const rotary_heads_view view = q.device();
   rotary_slots slots = ROTARY_SLOTS_INIT;
   slots.kind = ROTARY_SLOTS_INT32;

@@ -25,7 +25,7 @@ struct DeviceRows {
   rotary_cos_sin view = ROTARY_COS_SIN_INIT;
 };
 
-TEST_F(Cuda, RowsAreBitIdenticalToTheCpuAtAnyPosition) {
+TEST_F(Cuda, RowsAreBitIdenticalToTheCpuAtNearAndFarPositions) {
   const HeadWindow window = window_of({128, 128, 0}, Pairing::half);
   for (const double factor : {1.0, 1.25}) {
     const BothFrequencies frequencies(window, powers(64, 1e4), factor);
