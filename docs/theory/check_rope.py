@@ -3,10 +3,10 @@
 """Checks each step of docs/theory/rope.md with numbers: one line for each step, exit 1 on any miss.
 
 Prints the step, its title, the largest deviation and ok or WRONG. Deviations are relative to the
-lengths of the vectors. Two ways to one result differ by the rounding of their angles: positions
-are at most 1024 and frequencies at most 1, so an angle is off by at most 2^-43 and the three of a
-score, at m, n and n - m, by 3.5e-13 together; sums of 64 products add 64 * 2^-53 = 7e-15. That
-is below TOLERANCE, and no mistake of the list in rope.md is.
+lengths of the vectors. Two ways to compute a result differ by roundings. Positions are at most 1024
+and frequencies at most 1, so an angle is off by at most 2^-43. The angles of a score, at m, n and
+n - m, are off by 3.5e-13 together. Sums of 64 products add 64 * 2^-53 = 7e-15. TOLERANCE is larger
+than both together, and smaller than the effect of any mistake listed in rope.md.
 """
 
 import sys
@@ -19,7 +19,7 @@ DIM = 64
 BASE = 10000.0
 
 random = np.random.default_rng(2104)
-STEPS = []  # (title, check), a check returns its largest deviation
+STEPS = []  # (title, check); check() returns the largest deviation of its step
 QUOTED = []  # numbers that rope.md prints
 
 
@@ -47,11 +47,11 @@ def spread(values):
 
 
 def shortfall(difference, least):
-    """For results that must differ: how much is missing to at least so much."""
+    """For results that must differ: how far `difference` is below `least`."""
     return max(0.0, least - difference)
 
 
-# ---- What RoPE is, as the steps below use it -----------------------------------------------------
+# ---- RoPE, as the steps below use it -------------------------------------------------------------
 
 
 def frequencies(dim=DIM, base=BASE):
@@ -111,14 +111,14 @@ def projected_score(w_q, w_k, relative):
 
 
 def solutions(equations):
-    """An orthonormal basis, as columns, of everything that the linear equations allow."""
+    """An orthonormal basis, as columns, of the solutions of the linear equations."""
     _, singular, vectors = np.linalg.svd(np.array(equations))
     rank = int(np.sum(singular > 1e-9 * singular[0]))
     return vectors[rank:].T
 
 
 def outside(basis, allowed):
-    """The part of a basis that does not lie in the space that the columns of allowed span."""
+    """How far a basis is outside the span of the columns of `allowed`."""
     span, _ = np.linalg.qr(allowed)
     return spread(basis - span @ (span.T @ basis))
 
@@ -170,7 +170,7 @@ def lengths():
 
 @step("m = n makes the angle a function of the position alone")
 def angles():
-    """Unknown: angle(vector, m) of two queries and two keys. Key - query is as it is at 0."""
+    """Unknown: angle(vector, m), 2 queries, 2 keys. angle(key, m) - angle(query, m) is constant."""
     count = 6
 
     def at(vector, m):
@@ -185,7 +185,7 @@ def angles():
                 row[at(key, 0)], row[at(query, 0)] = -1, 1
                 equations.append(row)
     free = solutions(equations).T.reshape(-1, 4, count)
-    turned = free - free[:, :, :1]  # what the position adds to each vector's own angle
+    turned = free - free[:, :, :1]  # the position's share of each vector's angle
     return max(abs(len(free) - (4 + count - 1)), spread(turned - turned[:, :1, :]))
 
 
