@@ -37,7 +37,7 @@ int main() {
   std::vector<std::uint16_t> q(static_cast<std::size_t>(batch * strides_bthd(q_extents).batch));
   std::vector<std::uint16_t> k(static_cast<std::size_t>(batch * strides_bthd(k_extents).batch));
   for (int step = 0; step < 3; ++step) {
-    const auto remade = remake_rotations(*rotations, *frequencies, positions);  // all layers share
+    const auto remade = remake_rotations(*rotations, *frequencies, positions);  // for all layers
     if (!remade) return report(remade.error().message);
     q.assign(q.size(), 0x3F80);  // 1.0 in bf16; a layer's projections go here
     k.assign(k.size(), 0x3F80);
@@ -46,7 +46,7 @@ int main() {
                   {k.data(), rotary::DType::bf16, k_extents, strides_bthd(k_extents)}, *rotations);
     if (!status) return report(status.error().message);
 
-    for (std::size_t row = 0; row < tokens_so_far.size(); ++row) {  // pair 0 rotates 1 radian each
+    for (std::size_t row = 0; row < tokens_so_far.size(); ++row) {  // pair 0: 1 radian per position
       const std::int32_t position = tokens_so_far.at(row)++;
       const auto feature = std::bit_cast<float>(std::uint32_t{k[row * 128]} << 16);
       const double error = feature - (std::cos(1.0 * position) - std::sin(1.0 * position));

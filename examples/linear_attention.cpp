@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear attention with rotary embedding in the numerator. It runs a prompt, then token by token
-// from a state of constant size. All tokens at once must give the same result.
+// Linear attention with rotary embedding in the numerator. Runs a prompt, then one token at a time,
+// with a state of constant size. Running all tokens at once must give the same result.
 // Run: linear_attention
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Reuses a text's cached keys at another place of a prompt, by a shift instead of a prefill, with
+"""Moves a text's cached keys to other positions of a prompt: a shift instead of a prefill. Uses
 torch tensors. Run: move_cached_chunk.py SmolLM2.gguf. Packages: as for real_model.py."""
 
 import pathlib

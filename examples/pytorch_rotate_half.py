@@ -6,9 +6,9 @@ The mistake is one line: it gives cos and sin the shape [1, S, 1, D], which suit
 [B, S, H, D], but multiplies queries [B, H, S, D]. Broadcasting aligns axes from the right, so
 positions meet heads. Three things can happen, and only the first is an error: see show_mistake().
 
-Run: pytorch_rotate_half.py [tests/golden/llama_half_split.json], queries rotated by Transformers'
-Llama. Without PyTorch the same lines run in NumPy, which broadcasts in the same way. That
-checks arithmetic and shapes, not that PyTorch accepts every line.
+Run: pytorch_rotate_half.py [tests/golden/llama_half_split.json]. The file has queries that
+Transformers' Llama rotated. Without PyTorch the same lines run in NumPy, which broadcasts alike.
+NumPy then checks arithmetic and shapes, not that PyTorch accepts every line.
 """
 
 import json
@@ -70,7 +70,7 @@ def show_mistake():
 
     # As many heads as tokens: every token of head h is rotated by position h. No error, right norm.
     x, rows = numbers(2, 4, 4, 64), make_rows(range(4), 64)
-    by_head = apply_rotary(x, *rows, "bshd")  # what the same memory would mean as [B, S, H, D]
+    by_head = apply_rotary(x, *rows, "bshd")  # the same memory, read as [B, S, H, D]
     require(largest(apply_rotary_wrong(x, *rows) - by_head) < 1e-6, "head h is at position h")
     require(largest(by_head - apply_rotary(x, *rows, "bhsd")) > 0.1, "that must be wrong")
     print("H = 4, S = 4: no error, and head h is rotated by position h")

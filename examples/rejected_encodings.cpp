@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows why positions are not encoded as a plain number or as binary digits, by three requirements.
-// (1) Numbers stay in a fixed range. (2) One step changes the vector by
-// the same small amount everywhere. (3) A step of Δ is one linear map at every position, so that a
-// layer can learn "Δ tokens back".
+// Shows why positions are not encoded as a plain number or as binary digits. Three requirements:
+// (1) Numbers stay in a fixed range. (2) One step changes the vector by the same small amount
+// everywhere. (3) A step of Δ is one linear map at every position, so that a layer can learn
+// "Δ tokens back".
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
