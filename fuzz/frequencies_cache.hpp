@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes frequencies once for each number of pairs, since making them would dominate a small input.
+// Makes frequencies once for each kind and number of pairs: making them takes longer than a case.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Does one random rotation with every instruction set of this machine. Each must keep the contract,
-// and give the same bits for any split. By the simplest set's rows, the bound is twice as wide.
+// and give the same bits for any split. Against the simplest set's rows, the bound is doubled.
 #include <algorithm>
 #include <array>
 #include <cmath>

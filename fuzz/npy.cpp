@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes the NPY reader: any bytes must give an array or an error. Memory is limited to twice the
-// file's size. An array that is written and read again must be the same.
+// file's size plus 8 KiB. An array must be the same after it is written and read again.
 #include "apps/npy/npy.hpp"
 
 #include <algorithm>

@@ -55,7 +55,7 @@ struct Expected {
   [[nodiscard]] bool is_accepted() const { return legal && tokens <= most_axis_tokens; }
 };
 
-// Each factor of a legal call is at most most_axis_tokens.
+// The product, or 2^62 if it is larger. Factors of a legal call are at most most_axis_tokens.
 int128 product(std::span<const std::int64_t> factors) {
   int128 all = 1;
   for (const std::int64_t factor : factors) all = std::min(all * factor, int128{1} << 62);

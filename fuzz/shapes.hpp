@@ -34,7 +34,7 @@ enum class Features { anywhere, adjacent };
 [[nodiscard]] Axes decode_small_strides(Bytes& input);
 [[nodiscard]] Axes decode_wild_strides(Bytes& input);
 
-// One time in 16 makes an extent 0. Less often changes it by one, or to any int64.
+// One time in 16 makes an extent 0. Less often adds -4 to 1 to an extent, or makes it any int64.
 void disturb(Bytes& input, std::initializer_list<std::int64_t*> extents);
 void disturb(Bytes& input, Extents& n);
 void disturb(Bytes& input, ScoresExtents& n);

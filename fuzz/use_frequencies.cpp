@@ -38,7 +38,7 @@ void check_numbers(const Frequencies& frequencies) {
   }
 }
 
-// The factor on a pair's length: A; with xPos, the length of its row element.
+// The factor on a pair's length: A; with xPos, the length of the pair's (cos, sin).
 double factor_of(const Rotations& rotations, std::int64_t token, std::int64_t pair) {
   if (!rotations.role()) return rotations.attention_factor();
   const auto at = static_cast<std::size_t>(pair);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Uses accepted models and frequencies like a program.
+// Uses accepted models and frequencies as a program would.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace rotary::fuzz {
 
 // Checks that frequencies keep the promises of their comments. Rotates a head by them at near and
 // far positions: every number must be finite. Other features and the bytes around must not change.
-// Each pair's length changes only by A.
+// Each pair's length must change by the factor A only.
 void use_frequencies(const Frequencies& frequencies);
 
 // Checks that every layer has a description and every text is valid. Makes and uses frequencies of

@@ -42,7 +42,7 @@ struct TokensCase {
   std::uint64_t seed = 0;
 };
 
-// Keeps -2^63, which has no positive counterpart.
+// Negates a number, but keeps -2^63, which has no positive counterpart.
 std::int64_t negated(std::int64_t number) {
   return static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(number));
 }
@@ -128,7 +128,7 @@ bool have_rows(const LookupCase& lookup, const TokenExtents& n) {
   return true;
 }
 
-// Indices of tokens without elements need not be rows.
+// Without tokens, and for tokens without features, indices need not be rows of the table.
 Answer expected_of_indices(const LookupCase& lookup, const TokenExtents& n) {
   if (lookup.indices.kind == NumberKind::f64 || !are_of_tokens(lookup.indices, n)) {
     return Answer::refuse;
@@ -211,7 +211,7 @@ void check_tokens(const TokensCase& one, const Memory& memory) {
     if (one.operation == Operation::add) terms.push_back(number_before(one.src, index, memory));
     for (const LookupCase& lookup : one.lookups)
       terms.push_back(number_before(lookup.table, in_table(lookup, index), memory));
-    // -0 + x is x, also if x is a zero.
+    // Starts at -0, because -0 + x is x even if x is -0.
     const double sum = terms.empty() ? 0 : std::accumulate(terms.begin(), terms.end(), -0.0);
     if (!is_rounded(one.dst.dtype, number_after(one.dst, index, memory), sum)) {
       fail("embeddings must be added in double and rounded once");

@@ -155,7 +155,7 @@ Answer expected_answer(const AppendCase& append, const Rotations* rotations,
   return stricter(of_sharing, is_map ? expected_of_map(append) : expected_of_consecutive(append));
 }
 
-// A token's place in the heads, and its slot: a place in a block.
+// A token's batch row and index in the heads; its block in the cache and its slot in that block.
 struct Stored {
   std::int64_t batch = 0;
   std::int64_t token = 0;

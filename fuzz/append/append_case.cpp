@@ -41,7 +41,7 @@ DType stored_dtype(Bytes& input, DType from) {
   return static_cast<DType>(input.number(1, 3));
 }
 
-// A contiguous cache has at least as many slots as tokens. A page has fewer.
+// A contiguous cache has at least as many slots as tokens. A page has 1 to 4.
 Extents decode_cache_extents(Bytes& input, const Extents& k, NumberKind kind) {
   Extents n{.heads = k.heads, .features = k.features};
   const bool in_pages = kind != NumberKind::consecutive && input.once_in(2);
@@ -56,7 +56,7 @@ bool decode_pair(Bytes& input, Places& places, HeadsView& cache, ConstHeadsView&
 }
 
 bool decode_v(Bytes& input, Places& places, AppendCase& append) {
-  const std::int64_t who = input.number(0, 15);  // usually heads and cache, or neither
+  const std::int64_t who = input.number(0, 15);  // usually heads and cache both have v, or neither
   if (who >= 8 && who != 15) return true;
   const Extents& k = append.heads.k.extents;
   ConstHeadsView v{.dtype = decode_dtype(input),
@@ -73,7 +73,7 @@ bool decode_v(Bytes& input, Places& places, AppendCase& append) {
   return true;
 }
 
-// Slots from anywhere, forwards or by a small step. Rarely one is negative, repeated or too large.
+// Slots in steps of 1, or of -3 to 3. Up to three of them become negative, repeated or too large.
 std::vector<long double> decode_slot_numbers(Bytes& input, const Extents& k, const Extents& cache) {
   const auto small = [](std::int64_t extent) { return clamped(extent, 128); };
   const auto count = static_cast<std::size_t>(small(k.batch) * small(k.tokens));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes attend() with tiny calls of every kind. A legal call must be accepted and right within its
-// bounds. Any other call must be right or refused. The caller's memory and an executor must not
-// change a bit. Only results may be written.
+// bounds. Any other call must be right or refused. With the caller's memory and an executor, bits
+// must be the same. Nothing but results may be written.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -37,7 +37,7 @@ bool ends_soon(const AttendCase& of) {
                              [&](const AttentionSequence& s) { return is_soon(s.keys); });
 }
 
-// True if the reference is as fast on an accepted case.
+// True if the reference also takes at most some milliseconds on an accepted case.
 bool is_small(const AttendCase& of) {
   constexpr double most = 1 << 18;
   const auto number = [](std::int64_t count) { return static_cast<double>(count); };

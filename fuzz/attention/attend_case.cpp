@@ -10,7 +10,7 @@
 namespace rotary::fuzz {
 namespace {
 
-// Makes blocks of few slots. Sequences may share a block, and have theirs in any order.
+// Makes blocks of few slots. Sequences may share blocks and use them in any order.
 void decode_pages(Placing& placing, AttendCase& to) {
   Bytes& input = placing.input;
   const std::int64_t slots = input.number(1, 5);
@@ -95,7 +95,7 @@ ScoresStrides strides_of(const Strides& s, std::uint64_t bytes) {
   return {in_bytes(s.batch), in_bytes(s.head), in_bytes(s.token), in_bytes(s.feature)};
 }
 
-// Adds a softcap and masks of pairs, or neither.
+// Adds any of a softcap, an additive mask and a boolean mask.
 void decode_masks(Placing& placing, AttendCase& to) {
   Bytes& input = placing.input;
   const std::int64_t kind = input.number(0, 15);

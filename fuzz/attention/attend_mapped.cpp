@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes attend_mapped() with tiny calls. A legal call must be accepted and right within its bound.
-// Any other call must be right or refused. An executor must not change a bit. Only results may be
-// written.
+// Any other call must be right or refused. With an executor, bits must be the same. Nothing but
+// results may be written.
 #include <algorithm>
 #include <array>
 #include <cmath>

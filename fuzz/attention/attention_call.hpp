@@ -29,13 +29,13 @@ using check::AttentionViews;
 // Restores the bytes that the call may write.
 void put_back_results(const check::AttendCall& call, const Memory& memory);
 
-// Collects the numbers of views and sequences, so that one can be changed.
+// Collects the addresses of a view's extents and strides, or of a sequence's members.
 void append_numbers(std::vector<std::int64_t*>& to, AttentionViews& views);
 void append_numbers(std::vector<std::int64_t*>& to, std::vector<AttentionSequence>& sequences);
 void append_numbers(std::vector<std::int64_t*>& to, HeadsView& view);
 void append_numbers(std::vector<std::int64_t*>& to, ScoresView& view);
 
-// Replaces one of the numbers by any other.
+// Changes one of the collected numbers.
 void change_number(Bytes& input, const std::vector<std::int64_t*>& numbers);
 
 // Gives the view a dtype, address or stride that calls must refuse if the view has elements.

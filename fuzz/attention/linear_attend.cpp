@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes linear_attend() with tiny calls. A legal call must be accepted and right within its bound,
-// also from the state of an earlier call. Any other call must be right or refused. The caller's
-// memory and an executor must not change a bit. Only results and the state may be written.
+// also from the state of an earlier call. Any other call must be right or refused. With the
+// caller's memory and an executor, bits must be equal. Only results and the state may be written.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -105,7 +105,7 @@ void check_number(double computed, double exact, double bound) {
 void check_row(const MergeCase& of, const Axes& index, const Memory& memory) {
   const double a = number_before(of.into.log_sum_exp, index, memory);
   const double b = number_before(of.from.log_sum_exp, index, memory);
-  if (std::isnan(a) || std::isnan(b) || std::isinf(std::max(a, b))) return;  // or no keys at all
+  if (std::isnan(a) || std::isnan(b) || std::isinf(std::max(a, b))) return;  // -Inf: no keys
   const double most = std::max(a, b);
   const double of_a = std::exp(a - most);
   const double of_b = std::exp(b - most);

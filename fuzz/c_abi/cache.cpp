@@ -29,7 +29,7 @@ std::optional<rotary_slots> Session::decode_slots(const rotary_heads_view& of) {
   const auto data = place(input_, CMemory::buffer().last(largest_buffer / 2), map);
   if (!data) return {};
   slots.data = *data;
-  // Writes slots 0, 1, ... to both buffers if the map is dense. Otherwise keeps the contents.
+  // Usually writes consecutive slots to both buffers if the map is dense, else keeps the contents.
   const auto extent = [](std::int64_t count) { return std::max<std::int64_t>(count, 0); };
   const std::int64_t count = std::min<std::int64_t>(extent(slots.batch) * extent(slots.tokens), 16);
   if (*data == nullptr || slots.batch_stride != slots.tokens || input_.once_in(16)) return slots;

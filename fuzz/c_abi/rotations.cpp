@@ -166,7 +166,7 @@ void Session::make_rotations_of_rows() {
             passed_window.pointer(), passed_rows.pointer(), options.pointer(), out);
       },
       [&] {
-        // C and C++ read rows of a handle's own memory in place.
+        // Rows in a handle's own memory have no shadow, so C and C++ read the same memory.
         const CosSinView view{.cos = in_shadow(given->cos),
                               .sin = in_shadow(given->sin),
                               .dtype = static_cast<DType>(given->dtype),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a sequence of C calls and compares each with the C++ call: answer, text and written bytes.
-// rotary.h decides about errors of C alone: NULL, struct sizes, and members that exclude each
-// other.
+// Some errors exist only in C: NULL, struct sizes, and members that exclude each other. They are
+// checked against rotary.h.
 #pragma once
 
 #include <array>
@@ -137,7 +137,7 @@ class Session {
   std::array<FrequenciesTwin, handles> frequencies_ = {};
   std::array<RotationsTwin, handles> rotations_ = {};
   Owned<rotary_threads> threads_ = {};
-  std::string last_error_;  // what rotary_last_error() must show
+  std::string last_error_;  // the text that rotary_last_error() must return
 };
 
 template <class Twin, class Make, class MakeTwin>

@@ -129,7 +129,7 @@ bool is_quick(const RelativeBias& bias) {
 }
 
 // True if the bound covers FIRE's x, which must be 0 or large enough. x is at least c times the
-// distance divided by its normaliser, which is below 2^10.
+// distance, divided by a normaliser below 2^10.
 bool is_in_contract(const RelativeBias& bias, const BiasIndex& at) {
   const auto* const fire = std::get_if<Fire>(&bias);
   if (fire == nullptr || at.query == at.key || fire->c == 0) return true;
@@ -273,7 +273,7 @@ void check_filled(const BiasCall& call, const Memory& memory) {
     if (!is_rounded(call.scores.dtype, number_after(call.scores, index, memory), *exact)) {
       fail("an element must be the bias, rounded once");
     }
-    // Multiple precision and logarithms take most of the time.
+    // Checks few elements, since multiple precision and logarithms take most of the time.
     const std::int64_t elements = n.heads * n.queries * n.keys;
     if (index[0] == 0 && (looked_at++ % std::max<std::int64_t>(elements / 2, 1)) == 0) {
       check_exact(call.bias, at, *exact, memory);
@@ -287,7 +287,7 @@ void check_filled(const BiasCall& call, const Memory& memory) {
 void check_gradient(const BiasCall& call, const Memory& memory) {
   Sums sums;
   for (const double number : before(call.gradients, memory)) sums.emplace_back(number);
-  bool is_plain = true;  // no corner, and no overflow, which times 0 would be NaN
+  bool is_plain = true;  // no corner and no overflow: Inf times 0 would be NaN
   std::int64_t terms = 0;
   for_each_element(strided(call.scores), [&](const Axes& index) {
     const double gradient = number_before(call.scores, index, memory);

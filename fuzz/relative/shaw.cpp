@@ -157,7 +157,7 @@ void check_scores(const ShawCase& shaw, const Memory& memory) {
   put_back(strided(shaw.scores), memory);
 }
 
-// Without keys nothing is added.
+// The call adds products to each number. Without keys it adds none.
 void check_values(const ShawCase& shaw, const Memory& memory) {
   for_each_element(strided(shaw.heads), [&](const Axes& index) {
     RoundedSum sum(number_before(shaw.heads, index, memory));

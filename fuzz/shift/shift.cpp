@@ -153,7 +153,7 @@ struct RowPlace {
   std::int64_t pair = 0;
 };
 
-// The position for the bound: the distance, if the frequencies are multiplied by the distance.
+// The position that the bound depends on: the distance, if make_shift rotates by the distance.
 double bound_position(const ShiftCase& shift, long double from, long double to) {
   if (have_same_frequencies(shift.from, shift.to) && is_whole_apart(from, to)) {
     return static_cast<double>(std::abs(to - from));
@@ -194,7 +194,7 @@ void check_quantized(const QuantizedHeadsView& keys, const Rotations& by, const 
   });
 }
 
-// Checks some rows with multiple precision, and that one row serves all tokens when it may.
+// Checks some rows with multiple precision. One row must serve all tokens if it can.
 void check_rows(const ShiftCase& shift, const Rotations& by) {
   const std::int64_t batch = std::max(batch_of(shift.from), batch_of(shift.to));
   const std::int64_t tokens = tokens_of(shift.from);

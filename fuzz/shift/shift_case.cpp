@@ -38,8 +38,8 @@ Frequencies decode_frequencies(Bytes& input, const HeadWindow& window) {
   return frequencies;
 }
 
-// Token i of batch row b is at first + i * step + 1000 b. Some doubles are fractional, and one
-// number may be any number.
+// Token i of batch row b is at first + i * step + 1000 b. Doubles may add a fraction. Sometimes
+// one number is extreme.
 std::vector<long double> decode_values(Bytes& input, const NumbersCase& numbers) {
   const long double step = input.once_in(4) ? input.number(-3, 3) : 1;
   const long double part = numbers.kind == NumberKind::f64
