@@ -170,11 +170,11 @@ struct Lookup {
 };
 
 // Contract of the functions below. Tables have the dtype and the number of features of the tokens.
-// Indices have as many tokens as the view, and batch 1 or its batch. A destination has distinct
-// elements and shares none with what the call reads; add_learned also works in place (the same view
-// twice). Nothing is allocated on success; nothing is written on an error. The error names the
-// first wrong index. The bits do not change if threads split the views by tokens (gradients: by
-// features).
+// Indices have as many tokens as the view, and a batch of 1 or the view's. A destination has
+// distinct elements and shares none with anything that the call reads; add_learned also works in
+// place (the same view twice). Nothing is allocated on success; nothing is written on an error. The
+// error names the first wrong index. The bits do not change if threads split the views by tokens
+// (gradients: by features).
 
 // dst = src + row of the token. Sums are double, rounded once to nearest even on store, so f32
 // results have the bits of a float32 addition.
@@ -189,13 +189,13 @@ struct Lookup {
 // The gradient of a table: gradient[row] += upstream[token] for each token that takes the row,
 // except padding_row. Tokens are added in order, and each sum is rounded to the gradient's dtype,
 // f32 or f64. upstream is the gradient of dst (and of add_learned's src), of any dtype; f64 needs a
-// gradient of f64. If strides of 0 repeat its elements, upstream has fewer than 2^36.
+// gradient of f64. If strides of 0 repeat elements, upstream must have fewer than 2^36.
 [[nodiscard]] ROTARY_API Status add_table_gradient(TableView gradient, const TableRows& rows,
                                                    ConstTokensView upstream) noexcept;
 
 // Positions of padded batches: in each batch row 0, 1, 2, … for tokens with mask 1, and -1 for mask
-// 0. Both are [batch, tokens], contiguous. Errors: invalid_argument for sizes that differ or are no
-// multiple of batch, other mask values, and a mask that shares a byte with positions.
+// 0. positions and mask are [batch, tokens], contiguous. Errors: invalid_argument for sizes that
+// differ or are no multiple of batch, other mask values, and a mask that overlaps positions.
 [[nodiscard]] ROTARY_API Status positions_from_mask(std::span<std::int64_t> positions,
                                                     std::span<const std::uint8_t> mask,
                                                     std::int64_t batch) noexcept;

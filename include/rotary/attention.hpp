@@ -117,12 +117,12 @@ struct AttendOptions {
   // 2408.00118, section 2: attn_logit_softcapping). From 2^-64 to 2^64; empty: none.
   std::optional<double> softcap = {};
   AttentionMask mask;
-  // A query sees a key only if these two, `mask` and `sequences` all allow it. Row first_query + r
-  // and column first_key + c are for query r and key c of a sequence. Extents are [q's batch, q's
-  // heads, q's tokens, keys of `weights`], where an extent of 1 stands for all; any strides work, 0
-  // included. additive_mask is f32, bf16 or f16 and is added to scores. -Inf hides the key; NaN and
-  // +Inf give NaN. Finite numbers are clamped to a magnitude of 2^126 ln(2), so a query whose
-  // numbers are all the lowest finite one gives its keys equal weights, as in Transformers.
+  // A query sees a key only if additive_mask, boolean_mask, `mask` and `sequences` all allow it.
+  // Row first_query + r and column first_key + c are for query r and key c of a sequence. Extents
+  // are those of `weights`; an extent of 1 stands for all. Any strides work, 0 included.
+  // additive_mask is f32, bf16 or f16 and is added to scores. -Inf hides the key; NaN and +Inf give
+  // NaN. Finite numbers are clamped to a magnitude of 2^126 ln(2), so a query whose numbers are all
+  // the lowest finite one gives its keys equal weights, as in Transformers.
   std::optional<ConstScoresView> additive_mask = {};
   std::optional<BooleanMaskView> boolean_mask = {};
   AttentionEncoding encoding = {};
@@ -173,16 +173,16 @@ struct AttendOptions {
 [[nodiscard]] ROTARY_API Status attend(HeadsView out, ConstHeadsView q, const PagedKeys& keys,
                                        const AttendOptions& options) noexcept;
 
-// attend() for keys and values in 8 bits: k and v are scale * element. With many queries these are
-// rounded to float32; with few, the scales multiply scores and weights instead. attend_error_bound
-// with AttendedRow::quantized bounds both. An infinite or NaN scale gives NaN or Inf to queries
-// that see its key.
+// attend() for keys and values in 8 bits: k and v are scale * element. With many queries, k and
+// v are rounded to float32. With few queries, the scales multiply scores and weights instead.
+// attend_error_bound with AttendedRow::quantized bounds the result in both cases. An infinite or
+// NaN scale gives NaN or Inf to queries that see its key.
 [[nodiscard]] ROTARY_API Status attend(HeadsView out, ConstHeadsView q, const QuantizedKeys& keys,
                                        const AttendOptions& options) noexcept;
 
-// Bytes of AttendOptions::memory for such a call. They grow with head_dim, with the executor's
-// concurrency and, with a bias or Shaw's vectors, with the longest sequence. Sequences of at most
-// 16 queries also need memory for each 2048 keys, which threads share. Errors: as attend().
+// The bytes of AttendOptions::memory that the call needs. They grow with head_dim, with the
+// executor's concurrency and, with a bias or Shaw's vectors, with the longest sequence. Sequences
+// of at most 16 queries also need memory for each 2048 keys. Errors: as attend().
 [[nodiscard]] ROTARY_API Result<std::size_t> attend_bytes(ConstHeadsView q, ConstHeadsView k,
                                                           ConstHeadsView v,
                                                           const AttendOptions& options) noexcept;

@@ -19,17 +19,17 @@ namespace rotary {
 struct AttendedRow {
   std::int64_t head_dim = 0;
   std::int64_t keys = 0;  // that the query sees; the bound is useful up to about 2^22
-  // The largest |scale * factor| * |q| * (|k| + |a|) + |bias| + |number of the additive mask| over
-  // those keys. |q|, |k| and |a| (shaw_keys) are Euclidean norms after rotation. |bias| is the sum
+  // The largest |scale * factor| * |q| * (|k| + |a|) + |bias| + |number of the additive mask| of a
+  // visible key. |q|, |k| and |a| (shaw_keys) are Euclidean norms after rotation. |bias| is the sum
   // of magnitudes of its formula's terms (key_position: |slope| * (|key| + |query|)).
   double score_size = 0;
   // rotate_error_bound of the query plus that of the keys, if attend() rotates them; else 0.
   double rotation = 0;
-  // The part of score_size that shaw_keys add: the largest |scale * factor| * |q| * |a|; else 0.
+  // The part of score_size that shaw_keys add: the largest |scale * factor| * |q| * |a|; 0 without.
   double distance_size = 0;
-  // Number of vectors of shaw_values in use, at most `keys`; else 0.
+  // Number of vectors of shaw_values in use, at most `keys`; 0 without shaw_values.
   std::int64_t value_distances = 0;
-  // The part of score_size that the additive mask adds: the largest |number|; else 0.
+  // The part of score_size that the additive mask adds: the largest |number|; 0 without a mask.
   double mask_size = 0;
   double softcap = 0;  // 0: none
   // True if keys and values are in 8 bits; exact k and v are then scale * element. The scales add a
@@ -111,8 +111,8 @@ struct LinearErrors {
   DType dtype = {};
   std::int64_t features = 0;
   std::int64_t tokens = 0;    // most keys that a query sees, at most 2^24
-  double feature_errors = 0;  // that of a feature of q plus one of k
-  double turn_errors = 0;     // rotate_error_bound of q plus that of k; else 0
+  double feature_errors = 0;  // the error of a feature of q plus that of a feature of k
+  double turn_errors = 0;     // rotate_error_bound of q plus that of k; 0 without rotation
 };
 
 // The error of a feature elu(x) + 1.
@@ -139,9 +139,9 @@ inline constexpr double elu_feature_error = 3;
   return relative < 1 ? roundings / (1 - relative) : std::numeric_limits<double>::infinity();
 }
 
-// Error from underflow of features and of products of two, relative to the largest |v|; add it to
-// the bound above. largest: the largest feature; 1 for exponentials. epsilon: the call's, or
-// another positive lower bound of the denominator; without one there is no bound.
+// Error from underflow of features and of products of two features, relative to the largest |v|.
+// Add it to the bound above. largest: the largest feature; 1 for exponentials. epsilon: the call's,
+// or another positive lower bound of the denominator, without which there is no bound.
 [[nodiscard]] inline double linear_attention_underflow(const LinearErrors& of, double largest,
                                                        double epsilon) noexcept {
   const double lost = of.dtype == DType::f64 ? 0x1p-1008 : 0x1p-112;  // e^8 times 2^-126

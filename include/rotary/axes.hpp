@@ -95,8 +95,8 @@ struct Axes {
 struct PairAxes {
   std::int64_t count = 1;  // coordinates of a position, 1..max_axes
   // [pairs], each in 0..count-1; empty for one axis. Empty with count > 1 means dense axes
-  // (RoPE-ViT mixed, Mochi): each pair has a frequency for every axis, [count][pairs], and turns by
-  // the sum over the axes of coordinate * frequency.
+  // (RoPE-ViT mixed, Mochi): each pair has a frequency for every axis, [count][pairs], and rotates
+  // by the sum over the axes of coordinate * frequency.
   std::vector<std::int32_t> of_pair = {};
 
   [[nodiscard]] bool is_dense() const noexcept { return count > 1 && of_pair.empty(); }

@@ -26,7 +26,7 @@ struct Cope {
 // scores[b][h][r][c] += the bias, for keys up to the query; later keys keep their scores. Scores
 // are those that enter softmax (divided by sqrt(head_dim), masked with -Inf). range.first_key +
 // keys must be beyond the position of the last query. A decode step gives the bits of the same row
-// in a whole computation. Sums are double, rounded once.
+// of a prefill. Sums are double, rounded once.
 [[nodiscard]] ROTARY_API Status add_cope(const ScoresView& scores, const ConstHeadsView& q,
                                          const Cope& cope, const BiasRange& range) noexcept;
 

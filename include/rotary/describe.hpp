@@ -10,7 +10,7 @@
 
 namespace rotary {
 
-// The shape of a parameter: a number; [heads]; [units] of a hidden layer (for an integer: their
+// The shape of a parameter: a number; [heads]; [units] of a hidden layer (an integer holds their
 // number); [heads][units]; a table [rows][heads]; [rotary_dim / 2].
 enum class ParameterShape : std::int32_t {
   one = 1,
@@ -28,7 +28,7 @@ struct ParameterBounds {
   std::string_view requirement = {};
 };
 
-// Numbers within these bounds cannot overflow a sum in a formula.
+// Numbers of at most 2^256 cannot overflow a sum in a formula.
 inline constexpr ParameterBounds any_number = {-0x1p256, 0x1p256, "from -2^256 to 2^256"};
 inline constexpr ParameterBounds positive_number = {0x1p-1074, 0x1p256, "> 0 and <= 2^256"};
 inline constexpr ParameterBounds finite_number = {-0x1.fffffffffffffp1023, 0x1.fffffffffffffp1023,

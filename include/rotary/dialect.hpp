@@ -52,7 +52,7 @@ struct EngineVersion {
   friend constexpr auto operator<=>(const EngineVersion&, const EngineVersion&) = default;
 };
 
-// An engine, in one version of it.
+// One version of an engine.
 struct Dialect {
   Engine engine = Engine::transformers;
   std::optional<EngineVersion> version = {};  // absent: the newest known
@@ -76,7 +76,7 @@ enum class Evidence : std::int32_t {
 // "run", "read", "absent", "none".
 [[nodiscard]] ROTARY_API std::string_view to_string(Evidence evidence) noexcept;
 
-// The input of a rule; internal to the library.
+// The inputs of a rule's functions; internal to the library.
 struct RuleTarget;
 struct ConfigEdit;
 
@@ -130,7 +130,7 @@ struct DialectReading {
   // Why the engine does not run the model; later rules were then not applied.
   std::optional<std::string> refusal;
   ReadingEvidence evidence = {};
-  // Warnings of resolve() that this engine differs, if no rule changed `model` accordingly.
+  // resolve()'s warnings that this engine differs, except where a rule changed `model` accordingly.
   std::vector<std::string> disputes = {};
 };
 

@@ -18,16 +18,16 @@
 namespace rotary {
 
 // The arguments of ggml's rope operation, for Numerics::ggml. All float32, as in ggml. At position
-// p, pair i has the angle e = p * theta_scale^i / freq_factors[i], its power made by repeated
-// multiplication. It turns by freq_scale * e or, if ext_factor is not 0, by freq_scale * e * (1 -
-// mix) + e * mix. mix is ext_factor up to pair ramp_low and falls linearly to 0 at pair ramp_high.
+// p, let e = p * theta_scale^i / freq_factors[i] for pair i; repeated multiplication makes the
+// power. The pair turns by freq_scale * e or, if ext_factor is not 0, by freq_scale * e * (1 - mix)
+// + e * mix. mix is ext_factor up to pair ramp_low and falls linearly to 0 at pair ramp_high.
 // docs/theory/numerics.md.
 struct GgmlAngles {
   float theta_scale = 1;                 // base^(-2/rotary_dim)
   float freq_scale = 1;                  // 1 / factor, for linear and YaRN
   float ext_factor = 0;                  // 1 for YaRN
-  float ramp_low = 0;                    // whole pairs
-  float ramp_high = 0;                   // whole pairs
+  float ramp_low = 0;                    // pair index, whole
+  float ramp_high = 0;                   // pair index, whole
   float mscale = 1;                      // multiplies cos and sin: attn_factor * YaRN's factor
   std::vector<float> freq_factors = {};  // [pairs], or empty: 1 for every pair
 
@@ -35,9 +35,9 @@ struct GgmlAngles {
 };
 
 // How fast each pair turns. Every error bound of this library refers to inv_freq. With
-// Numerics::transformers inv_freq holds the model's float32 numbers (except for
-// Rounding::double_angle). Numerics::vllm becomes transformers with Rounding::table. With
-// Numerics::ggml it describes the angles before float32 rounding.
+// Numerics::transformers, inv_freq holds the model's float32 numbers (except for
+// Rounding::double_angle). With Numerics::ggml, inv_freq describes the angles before float32
+// rounding. Numerics::vllm is stored as transformers with Rounding::table.
 struct Frequencies {
   HeadWindow window;
   std::vector<double> inv_freq;      // [pairs], radians per position
@@ -65,7 +65,7 @@ struct Frequencies {
 [[nodiscard]] ROTARY_API Result<Frequencies> make_frequencies(
     const RotarySpec& spec, std::optional<std::int64_t> context_tokens = {}) noexcept;
 
-// The errors of make_frequencies(), without its work.
+// Returns the error that make_frequencies() would return, if any.
 [[nodiscard]] ROTARY_API Status validate(const RotarySpec& spec,
                                          std::optional<std::int64_t> context_tokens = {}) noexcept;
 
@@ -80,8 +80,8 @@ struct Frequencies {
                                                               std::vector<double> inv_freq,
                                                               double attention_factor) noexcept;
 
-// The same for positions with several axes: inv_freq is [pairs], or [axes][pairs] for dense axes.
-// Mochi's heads differ, so each needs its own frequencies.
+// Frequencies from a list for positions with several axes. inv_freq: [pairs], or [axes][pairs] for
+// dense axes. Mochi's heads differ, so each head needs its own frequencies.
 [[nodiscard]] ROTARY_API Result<Frequencies> make_frequencies(const HeadWindow& window,
                                                               std::vector<double> inv_freq,
                                                               double attention_factor,

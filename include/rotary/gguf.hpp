@@ -58,7 +58,7 @@ enum class GgufType : std::int32_t {
 // "uint8", …, "float64".
 [[nodiscard]] ROTARY_API std::string_view to_string(GgufType type) noexcept;
 
-// std::monostate: not kept. Integers are int64 if they fit it; arrays of booleans hold 0 and 1.
+// std::monostate: not kept. Integers that fit are int64; arrays of booleans hold 0 and 1.
 using GgufValue = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double,
                                std::string, std::vector<std::int64_t>, std::vector<double>>;
 
@@ -78,28 +78,28 @@ struct GgufTensor {
   std::vector<float> values;
 };
 
-// The keys of a file.
+// The keys of a file, and the tensors that affect rotations.
 struct GgufMetadata {
   std::uint32_t version = 0;                     // 2 or 3
   std::endian byte_order = std::endian::little;  // of the file
   std::uint64_t tensors = 0;                     // number of tensors in the file
   std::vector<GgufKey> keys;                     // in the order of the file
-  // Those present of rope_freqs.weight, rope_factors_long.weight and rope_factors_short.weight.
+  // rope_freqs.weight, rope_factors_long.weight, rope_factors_short.weight, if the file has them.
   std::vector<GgufTensor> rope_tensors;
 };
 
 // Reads a file of version 2 or 3 in either byte order, front to back, through a window of 32 KiB.
-// Reads no tensor data but that of rope_tensors; a file without them may end after its list of
-// tensors. Allocates only the window and what it keeps. Errors: malformed_input, with the offset of
+// Reads tensor data only for rope_tensors; a file without them may end after its list of tensors.
+// Allocates only the window and the kept data. Errors: malformed_input, with the offset of
 // the byte that breaks the format; unsupported for other versions and nested arrays, and beyond
 // 65536 keys, 2^20 tensors, 2^23 strings in arrays, or 16 MiB of kept keys and values.
 [[nodiscard]] ROTARY_API Result<GgufMetadata> read_gguf_metadata(const ByteSource& source) noexcept;
 
 // Values that a file lacks, and overrides of its keys.
 struct GgufOptions {
-  // The intended context, in tokens. Beyond the trained context it gives a warning.
+  // The intended context, in tokens. If it exceeds the trained context, the model gets a warning.
   std::optional<std::int64_t> context_tokens = {};
-  Numerics numerics = Numerics::exact;  // for every spec; llama.cpp: ggml
+  Numerics numerics = Numerics::exact;  // of every spec; ggml: as llama.cpp computes
   // Keys of the file, with or without the architecture ("rope.freq_base"), or flags of llama.cpp
   // ("--rope-scaling", also "rope_scaling").
   std::vector<ConfigOverride> overrides = {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// identify: takes queries or keys from before and after a rotary embedding, and finds whether they
-// were rotated as the config says, or which mistake explains them.
+// identify: compares queries or keys before and after a rotary embedding. Finds whether they were
+// rotated as the config says, or which mistake explains the difference.
 //
 //   const auto found = *identify(q, out, {.model = *resolve(config_json)});
 //   if (found.verdict == Verdict::another_cause)
@@ -86,11 +86,11 @@ struct Explanation {
   double residual = 0;             // |predicted - seen| / |seen| over the sample
   double bit_equal = 0;            // share of features with equal bits
   FoundArithmetic arithmetic = FoundArithmetic::exact;
-  // The smallest position at which this explanation and the first differ by three times the
-  // rounding noise, so that one more token there would decide. Absent for the first explanation,
-  // after the first separated_explanations, and if no position below 2^20 decides.
+  // For tied explanations after the first: the smallest position below 2^20 at which one more token
+  // would decide, because this and the first explanation differ by three times the rounding noise.
+  // Also absent after the first separated_explanations, and if either has a mistake of positions.
   std::optional<std::int64_t> separating_position = {};
-  // The smallest p at which coordinates (p, p + 3, p + 7, …) decide, if equal coordinates never do.
+  // For several axes, if equal coordinates never decide: the least p whose (p, p + 3, p + 7, …) do.
   std::optional<std::int64_t> separating_grid = {};
   std::optional<RotarySpec> spec = {};  // as far as a spec can express it
 };
@@ -111,7 +111,7 @@ enum class Verdict : std::int32_t {
 struct FoundStructure {
   HeadWindow window;
   double attention_factor = 1;
-  double deviation = 0;  // of lengths from A * lengths before, relative
+  double deviation = 0;  // relative, of the lengths after from A * the lengths before
   bool rotated = true;   // false: no feature changed
 };
 
@@ -133,8 +133,8 @@ struct ReadPositions {
 // The answer of identify().
 struct Identification {
   Verdict verdict = Verdict::unexplained;
-  // The best first. The first `tied` explain the numbers equally well, those with fewer causes
-  // first; the others came closest but do not explain them.
+  // The best first. The first `tied` explain the numbers equally well, in order of their number of
+  // causes. The others do not explain the numbers, but came closest.
   std::vector<Explanation> explanations;
   std::size_t tied = 0;
   std::optional<FoundStructure> structure;  // absent for rows and frequencies
@@ -156,7 +156,7 @@ struct Identification {
 // The meaning of `before`.
 enum class BeforeState : std::int32_t {
   unrotated = 1,
-  // Cached keys, rotated as the model says; identify() first undoes that.
+  // Cached keys, rotated as the model says. identify() first undoes this rotation.
   rotated_as_configured = 2,
 };
 
@@ -176,7 +176,7 @@ struct IdentifyOptions {
 // before and after hold the same tokens and heads, in one dtype. The search uses up to 48 tokens
 // and 4 heads; then all heads of the first 2^20 tokens are compared with the best explanation.
 // Errors: invalid_argument for views, positions or options, for an element that is not finite or
-// exceeds float32 (which is named), and for zeros only; unsupported for xPos and for dense axes.
+// exceeds float32, and if all elements are 0; unsupported for xPos and for dense axes.
 [[nodiscard]] ROTARY_API Result<Identification> identify(
     const ConstHeadsView& before, const ConstHeadsView& after,
     const IdentifyOptions& options = {}) noexcept;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selects the instruction set of the kernels. At first use the library takes the one that the
-// environment variable ROTARY_INSTRUCTION_SET names, else the best that the machine supports.
-// force_instruction_set() changes it.
+// environment variable ROTARY_INSTRUCTION_SET names; without the variable, the best that the
+// machine supports. force_instruction_set() changes the choice.
 //
 //   *instruction_set();              // "AVX3"
 //   force_instruction_set("AVX2");   // as on an older machine
@@ -20,7 +20,7 @@ namespace rotary {
 // "SCALAR". AVX3 is Highway's name for AVX-512; AVX3_BF16 includes AVX512_BF16.
 [[nodiscard]] ROTARY_API std::span<const std::string_view> supported_instruction_sets() noexcept;
 
-// The set in use. Error: unsupported, if ROTARY_INSTRUCTION_SET names none of the above.
+// The set in use. Error: unsupported, if ROTARY_INSTRUCTION_SET names no supported set.
 [[nodiscard]] ROTARY_API Result<std::string_view> instruction_set() noexcept;
 
 // Uses the set with this name from now on, in every thread. Error: unsupported.

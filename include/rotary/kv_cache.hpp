@@ -43,9 +43,9 @@ struct HeadNorm {
 };
 
 // Normalises every head of src into dst; append() does this for keys. To work in place, pass the
-// same view twice; otherwise the two share no element, as in rotate(). They have the same extents
-// and the same dtype, or src is f32 and dst bf16 or f16. Features are adjacent (a stride of 1); f64
-// is refused.
+// same view twice; otherwise src and dst share no element, as in rotate(). Extents are equal.
+// dtypes are equal, unless src is f32 and dst is bf16 or f16; f64 is refused. Features are adjacent
+// (a stride of 1).
 //
 // Arithmetic is float32, with the mean square in double and one rounding to nearest even on store.
 // (On instruction_set() "AVX3_BF16" a bf16 result that is subnormal in float32 becomes 0.)
@@ -70,7 +70,7 @@ struct KvCache {
   std::optional<HeadsView> v = {};
 };
 
-// A KvCache in 8 bits, with a float32 scale beside each head of a slot.
+// A KvCache in 8 bits, with one float32 scale for each head of a slot.
 struct QuantizedKvCache {
   QuantizedHeadsView k;
   std::optional<QuantizedHeadsView> v = {};
@@ -79,7 +79,7 @@ struct QuantizedKvCache {
 // The tokens to store, [batch, tokens, heads, features]; features adjacent.
 struct KvHeads {
   ConstHeadsView k;
-  std::optional<ConstHeadsView> v = {};  // present if the cache has v; k's batch and tokens
+  std::optional<ConstHeadsView> v = {};  // given if the cache has v; has k's batch and tokens
 };
 
 // Token t of batch row b goes to slot first + t of block b.
@@ -107,7 +107,7 @@ enum class NormOrder : std::int32_t {
   after_rotation = 2,   // Llama 4, HunYuan, NanoChat
 };
 
-// The norm of keys, and its place.
+// The norm of keys, and its order relative to the rotation.
 struct KeyNorm {
   HeadNorm norm;
   NormOrder order = {};  // must be given
@@ -124,8 +124,8 @@ struct AppendOptions {
   std::optional<KeyNorm> k_norm = {};
 };
 
-// Stores A R(position) k (without rotations k) and v in the slots of their tokens. Other slots keep
-// their bytes.
+// Stores v and A R(position) k, or k if there are no rotations, in the slots of their tokens. Other
+// slots keep their bytes.
 //
 // k has the head_dim, tokens and batch of the rotations, as in rotate(). Elements keep their dtype,
 // or are converted from f32 to bf16 or f16; cache.k and cache.v may differ in dtype. Their elements
@@ -133,14 +133,14 @@ struct AppendOptions {
 // slots the cache has at least as many blocks as k has batch rows.
 //
 // Without k_norm the keys have the bits of rotate(), or of its float32 result rounded once to
-// nearest even if the dtype changes. (To bf16 on "AVX3_BF16", v included, a number that is
-// subnormal in float32 becomes 0.) With k_norm, arithmetic is float32, rounded once on store; the
-// bounds are rotate_normalized_error_bound and normalize_rotated_error_bound
-// (numeric_contract.hpp). k_norm refuses heads of more than 2048 features, f64, and 16-bit keys
-// with rotations that round each product (Rounding::every_step, double_angle). For these call
-// normalize_heads(), then append without k_norm.
+// nearest even if the dtype changes. (On "AVX3_BF16", a k or v that is subnormal in float32 becomes
+// 0 in bf16.) With k_norm, arithmetic is float32, rounded once on store; the bounds are
+// rotate_normalized_error_bound and normalize_rotated_error_bound (numeric_contract.hpp). k_norm
+// refuses f64, heads of more than 2048 features, and 16-bit keys with rotations that round each
+// product (Rounding::every_step, double_angle). Except for f64, normalize_heads(), then append()
+// without k_norm works.
 //
-// The bits do not depend on layout or split. Allocates nothing on success; starts no thread;
+// The bits do not depend on layout or executor. Allocates nothing on success; starts no thread;
 // options.executor as in RotateOptions. On an error nothing has been written. Errors:
 // invalid_argument, with the requirement and what was got, also for rotations of role query;
 // unsupported, as rotate().
@@ -149,7 +149,7 @@ struct AppendOptions {
                                        const AppendOptions& options = {}) noexcept;
 
 // append() into a cache in 8 bits. k and v are f32, bf16 or f16; refuses what k_norm refuses.
-// Arithmetic is float32. Let z be the numbers to store of a head, and m the largest |z|. The
+// Arithmetic is float32. Let z be a head's numbers to store, and m the largest |z|. The
 // elements are z * 127/m, rounded to nearest even, and the scale is m/127. append_int8_error_bound
 // (numeric_contract.hpp) bounds the error. If m is below 2^-100, the elements and the scale are 0.
 // If a z is not finite, the elements are 0 and the scale is NaN, so every query that sees the key

@@ -60,7 +60,7 @@ using FeatureMap = std::variant<EluPlusOne, SoftmaxExp, PositiveRandomFeatures>;
 
 // The keys that a query sees.
 enum class LinearMask : std::int32_t {
-  causal = 1,         // the state's keys, and keys up to its own token; as many queries as keys
+  causal = 1,         // the state's keys, and keys up to its token; needs as many queries as keys
   bidirectional = 2,  // the state's keys, and all keys of the call
 };
 
@@ -115,10 +115,10 @@ struct LinearAttentionOptions {
 //
 // Arithmetic is float32 (double for f64); sums over keys are double; elements are rounded once, to
 // nearest even, on store. linear_attention_error_bound (attention_contract.hpp) bounds the error,
-// also between a decode step and the same row of a whole computation. The bound does not grow with
-// the tokens, except for f64. Inputs of at most 2^30 and at most 2^24 tokens never give a NaN and,
-// without rotations, an Inf only by rounding to f16. A token's NaN or Inf reaches only the queries
-// that see it.
+// also between a decode step and the same row of one call for all tokens. The bound does not grow
+// with the tokens, except for f64. For inputs up to 2^30 in size and up to 2^24 tokens there is no
+// NaN; without rotations, there is an Inf only if rounding to f16 overflows. A token's NaN or Inf
+// reaches only the queries that see it.
 //
 // With rotations (RoFormer's eq. 19) weights may be negative, do not sum to 1, and shrink as the
 // context grows. To rotate q and k themselves, call rotate() first.
@@ -132,7 +132,7 @@ struct LinearAttentionOptions {
                                               const LinearAttentionOptions& options) noexcept;
 
 // Bytes of LinearAttentionOptions::memory for these arguments; options.memory is ignored. They grow
-// with options.executor.concurrency, up to one unit for each batch row and head of k.
+// with options.executor.concurrency up to the batch size times the heads of k.
 [[nodiscard]] ROTARY_API Result<std::size_t> linear_attend_bytes(
     const LinearHeads& heads, const FeatureMap& map,
     const LinearAttentionOptions& options) noexcept;

@@ -89,8 +89,8 @@ enum class FrameTimes : std::int32_t {
   seconds_first,  // (i * s) * r, truncated
   not_truncated,  // (i * s) * r; all later ids are float32 numbers
   // Defects of Transformers 5.3 to 5.5; only with VisionTokens::grid, VideoFrames::one_group,
-  // NextPosition::past_grid and no sound. All frames have the one time below, not relative to p,
-  // and each row is repeated for all frames before the next row.
+  // NextPosition::past_grid and no sound. All frames have one time, stated below as an absolute id.
+  // Each row is repeated for all frames before the next row.
   start,          // p
   start_seconds,  // p * (s truncated) * r
   start_rate,     // as start_seconds; images have p * r; a prompt with both is refused
@@ -102,11 +102,11 @@ enum class DecodeOffset : std::int32_t {
   not_negative,  // as past_highest, but at least 0: a defect of Transformers 5.2
 };
 
-// Where the group after an image or a video starts, which itself started at p.
+// The start of the next group after an image or a video that starts at p.
 enum class NextPosition : std::int32_t {
   // p + max(rows, columns) / merge. Text after a long video then has lower ids than its frames.
   past_grid,
-  past_highest,  // 1 + its highest id, with sound that of the last chunk
+  past_highest,  // 1 + its highest id; with sound, 1 + the highest id of its last chunk
   past_tokens,   // p + number of its tokens
 };
 
@@ -114,7 +114,7 @@ enum class NextPosition : std::int32_t {
 enum class VisionTokens : std::int32_t {
   grid,   // one for each merged patch; ids from p on each axis
   lines,  // each row ends in one more token; ids of rows and columns from 0
-  // As for SlicedImage. All tokens have time p; the next group starts at p + 1 + the longer side.
+  // Tokens as in SlicedImage, all with time p. The next group starts at p + 1 + the longer side.
   // Only with VideoFrames::none or own_groups.
   canvas,
 };

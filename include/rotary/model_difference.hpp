@@ -21,8 +21,7 @@
 
 namespace rotary {
 
-// Rows differ if two numbers differ by more than this, a unit in the last place of bf16 just below
-// 1.
+// Rows differ if two numbers differ by more than this: one bf16 ulp just below 1.
 inline constexpr double row_tolerance = 0x1p-8;
 
 // How a field affects positions.
@@ -52,7 +51,7 @@ struct RowsDifference {
   double at_first = 0;  // largest difference of two numbers there
   // The pairs that differ somewhere in the context; empty if !same_features.
   std::vector<std::int64_t> pairs = {};
-  // Whether pair i of both turns the same two features.
+  // True if, for every i, pair i reads the same two features in both rotations.
   bool same_features = true;
   // The largest difference of two angles, in radians, at most π. Only if same_features.
   double largest_angle_error = 0;
@@ -60,20 +59,20 @@ struct RowsDifference {
   // The largest change of a score q·k for q and k of length 1, over all distances of the context:
   // max over pairs of |A² e^(iφ) - A'² e^(iφ')|. Absent if !same_features.
   std::optional<double> largest_score_change = 0;
-  // The least correlation of scores of random q and k, the mean over features of cos(φ - φ'), over
-  // the distances 1, 2, 4, … and context - 1.
+  // The least correlation of scores of random q and k. At one distance it is the mean over features
+  // of cos(φ - φ'). Distances are 1, 2, 4, … and context - 1.
   double least_correlation = 1;
   std::int64_t least_correlation_distance = 0;
 };
 
-// One rotary embedding of each model, and the layers that have them.
+// The rotary embeddings that two models use in the same layers.
 struct RotaryDifference {
   std::size_t one = 0;  // indices into ModelSpec::rotary
   std::size_t other = 0;
   std::vector<std::int64_t> layers = {};  // empty if the number of layers is unknown
   std::vector<FieldDifference> fields = {};
   RowsDifference rows = {};  // for one sequence that grows token by token
-  // Rows of a short call after one of the whole context, if LengthPolicy makes them differ.
+  // Rows of a short call after a call of context_tokens, if LengthPolicy makes them differ.
   std::optional<RowsDifference> after_longer_call = {};
   // Why rows were not compared; absent: they were.
   std::optional<std::string> not_comparable = {};
@@ -86,7 +85,7 @@ struct RotaryDifference {
 struct ModelDifference {
   std::int64_t context_tokens = 0;
   std::vector<FieldDifference> fields;   // except those of rotary embeddings
-  std::vector<RotaryDifference> rotary;  // those of some layer
+  std::vector<RotaryDifference> rotary;  // those that some layer uses
 
   // False: rows agree up to row_tolerance, and all else that affects positions is equal.
   [[nodiscard]] ROTARY_API bool differs() const noexcept;
@@ -106,7 +105,7 @@ struct ComparisonOptions {
 [[nodiscard]] ROTARY_API Result<ModelDifference> compare_models(
     const ModelSpec& one, const ModelSpec& other, const ComparisonOptions& options = {}) noexcept;
 
-// Whether two engines compute the same.
+// Whether two engines compute the same result.
 enum class Agreement : std::int32_t {
   same = 1,  // nothing differs, and both have Evidence::run or read
   // Something differs, an engine does not run the model, or resolve() warns about one of the two.
@@ -129,7 +128,7 @@ struct ReadingsDifference {
     const DialectReading& one, const DialectReading& other,
     const ComparisonOptions& options = {}) noexcept;
 
-// Compares rows alone. context_tokens: 1 to 2^31. Errors: invalid_argument if the heads differ in
+// Compares only rows. context_tokens: 1 to 2^31. Errors: invalid_argument if the heads differ in
 // size, and for frequencies or factors that make_frequencies() would refuse.
 [[nodiscard]] ROTARY_API Result<RowsDifference> compare_rows(const Frequencies& one,
                                                              const Frequencies& other,

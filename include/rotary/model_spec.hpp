@@ -49,7 +49,7 @@ struct ModelRotary {
   std::optional<std::string>
       layer_type;  // the config's name for the layers that use it; absent: all
   RotarySpec spec;
-  double softmax_factor = 1;  // a further factor on the softmax scale, besides A
+  double softmax_factor = 1;  // on the softmax scale, in addition to A on cos and sin
   // Multi-head latent attention (MLA): `spec` describes the tensor of rotated features; a joined
   // query head has this many unrotated features before them. 0: not MLA.
   std::int64_t nope_head_dim = 0;
@@ -106,7 +106,7 @@ struct GgufModel {
   // The choice of llama.cpp's converter for this architecture. Absent if no layer rotates.
   std::optional<ProjectionRows> rows = {};
   std::optional<Pairing> checkpoint_pairing = {};  // of the checkpoint's weights
-  // Facts in words that no key of GGUF states, so the checkpoint may differ.
+  // Facts, as sentences, that no GGUF key states. The checkpoint may differ from them.
   std::vector<std::string> unstated = {};
 };
 
@@ -136,8 +136,8 @@ struct ModelSpec {
   std::vector<ValueSource> sources;
   std::optional<GgufModel> gguf;  // only for GGUF files
 
-  // The rotary embedding of a model that has exactly one. Error: invalid_argument if no layer
-  // rotates, or if there are several; the message then has their layer types.
+  // The rotary embedding of a model that has exactly one. Error: invalid_argument if the model has
+  // none, or has several; the message then lists their layer types.
   [[nodiscard]] ROTARY_API Result<ModelRotary> only_rotary() const noexcept;
 };
 
@@ -155,7 +155,7 @@ inline constexpr std::array all_model_parts = {ModelPart::text, ModelPart::visio
 // "text", "vision", "audio".
 [[nodiscard]] ROTARY_API std::string_view to_string(ModelPart part) noexcept;
 
-// The result of an override of a key that nothing reads for the model.
+// Whether an override of a key that nothing reads is refused or gives a warning.
 enum class UnreadKey : std::int32_t { refuse, warn };
 
 // Sets one key of the config. key: dots lead into objects ("rope_scaling.factor"). value: JSON
@@ -171,7 +171,7 @@ struct ConfigOverride {
 struct ResolveOptions {
   // Required for an unknown family; overrides that of a known one.
   std::optional<Pairing> pairing = {};
-  // The intended context, in tokens. Beyond the trained context it gives a warning.
+  // The intended context, in tokens. If it exceeds the trained context, the model gets a warning.
   std::optional<std::int64_t> context_tokens = {};
   Numerics numerics = Numerics::exact;         // for every spec
   std::vector<ConfigOverride> overrides = {};  // applied in order before anything is read
@@ -179,11 +179,11 @@ struct ResolveOptions {
 };
 
 // Reads a Hugging Face config.json (UTF-8) with old or new keys, or the transformer/config.json of
-// a diffusion model; in a model of images or sound, the part options.part. Families beyond
+// a diffusion model. If a model has several parts, reads options.part. Families beyond
 // known_families() need options.pairing. Errors name the key, the requirement and what was got:
 // malformed_input for bad JSON (duplicate keys and depth beyond 64 included) and for missing or
-// mistyped values; unsupported for an unknown family, rope_type or rope key; invalid_argument for
-// options, such as a part that the config lacks.
+// mistyped values; unsupported for an unknown rope_type or rope key, and for an unknown family
+// without options.pairing; invalid_argument for options, such as a part that the config lacks.
 [[nodiscard]] ROTARY_API Result<ModelSpec> resolve(std::string_view config_json,
                                                    const ResolveOptions& options = {}) noexcept;
 
@@ -215,7 +215,7 @@ struct FamilyInfo {
   LayerEncoding encoding;          // of attention layers, unless the config differs
   std::optional<Pairing> pairing;  // for a rotary family
   std::optional<double> base;      // default; absent: the config must state it
-  // If the config contains a language model's config: the family of that config, if it names none.
+  // The default family of a language model's config inside this config; empty: there is none.
   std::string_view text_model_type;
   std::string_view note;  // what is unusual
   // Folder in transformers/models or file of Diffusers; empty: the model comes with its own code.

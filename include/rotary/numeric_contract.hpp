@@ -23,8 +23,8 @@
 
 namespace rotary {
 
-// `position` below is, for positions with several axes, the coordinate on the pair's axis; for
-// dense axes, the sum of the coordinates' magnitudes.
+// For positions with several axes, `position` below is the coordinate on the pair's axis. For dense
+// axes it is the sum of the coordinates' magnitudes.
 
 // The type of a position: an integer, or a real number.
 template <class Number>
@@ -97,9 +97,9 @@ template <PositionNumber Number>
   return float_units + std::fmax(normal, subnormal);
 }
 
-// Error of a float32 result that is stored as dtype, in units of 2^-24 * size. float_units: its
-// error before, in these units. size: at least the magnitude of the result and of the exact value.
-// f16: only below f16_overflow.
+// Error of a float32 result that is stored as dtype, in units of 2^-24 * size. float_units: the
+// error before the store, in the same units. size: at least the magnitude of the result and of the
+// exact value. f16: only below f16_overflow.
 [[nodiscard]] inline double stored_error_bound(DType dtype, double float_units,
                                                double size) noexcept {
   const double relative = 1 + float_units * 0x1p-24;
@@ -110,8 +110,8 @@ template <PositionNumber Number>
 
 // |float32 element of normalize_heads - exact| in units of 2^-24 * |exact|, where exact uses the
 // weight_offset rounded to float32. Rounds 1 / root mean square, its product with x, the gain
-// (weight_offset + weight), and the product with that. Holds if elements before and after the last
-// product are 0 or in [2^-100, 2^100].
+// (weight_offset + weight), and the product with the gain. Holds if elements before and after the
+// last product are 0 or in [2^-100, 2^100].
 inline constexpr double normalize_error_bound = 4 * (1 + 0x1p-20);
 
 // |component of a normalised, then rotated float32 key - exact| in units of 2^-24 * hypot(exact
@@ -150,9 +150,9 @@ template <PositionNumber Number>
   return (roundings + rows) * (1 + 0x1p-20);
 }
 
-// The position to pass to the bounds above for rotations of make_shift, with A'/A as the attention
-// factor: the difference of two angles has the errors of both. With equal frequencies and a whole
-// distance, |to - from| suffices.
+// For rotations of make_shift, the position to pass to the bounds above, with A'/A as the attention
+// factor. The difference of two angles has the errors of both. If frequencies are equal and the
+// distance is an integer, |to - from| suffices.
 template <PositionNumber Number>
 [[nodiscard]] double shift_position_bound(Number from, Number to) noexcept {
   return std::abs(static_cast<double>(from)) + std::abs(static_cast<double>(to));
@@ -231,7 +231,7 @@ template <PositionNumber Number>
 }
 
 // |element of shift_sinusoidal - exact|. largest: the larger magnitude of the pair's two numbers.
-// Two products have the angle's error and a rounding each; their sum is at most √2 largest. Each
+// Two products each have the angle's error and a rounding; their sum is at most √2 * largest. Each
 // product may lose 2^-1075 by underflow.
 template <PositionNumber Number>
 [[nodiscard]] double shift_sinusoidal_error_bound(DType dtype, double exact, double largest,
@@ -241,9 +241,9 @@ template <PositionNumber Number>
 }
 
 // |element of interpolate_table - exact|. largest: the largest magnitude in the table. A cubic
-// weight, at most 1.1, sums terms of up to 15, with magnitudes of 40 in all, each rounded at most
-// three times after the coordinate. So a weight is off by less than 2^-45 and a product of two by
-// less than 2^-43. Each of the 16 products with an element may lose 2^-1075 by underflow.
+// weight is at most 1.1. Its terms are at most 15, and their magnitudes sum to at most 40. Each is
+// rounded at most three times after the coordinate. So a weight is off by less than 2^-45 and a
+// product of two by less than 2^-43. Each of the 16 products with an element may lose 2^-1075.
 [[nodiscard]] inline double interpolation_error_bound(DType dtype, double exact,
                                                       double largest) noexcept {
   return stored_element_error(dtype, exact, largest * 0x1p-39 + 0x1p-1071);

@@ -55,9 +55,9 @@ struct PositionIds {
   std::int64_t axes = 1;
 };
 
-// Facts that determine ids: a mask, else the lengths of packed sequences with `past` as in
-// packed_positions(), else `past` alone, one sequence in each row. Without facts, each id must be 0
-// or one more than the id before it.
+// Facts that determine ids: a mask or, without one, the lengths of packed sequences with `past`, as
+// in packed_positions(). `past` alone is for one sequence in each row. Without facts, each id must
+// be 0 or one more than the id before it.
 struct KnownSequences {
   PaddingMask attention_mask = {};
   std::span<const std::int64_t> lengths = {};
@@ -70,7 +70,7 @@ struct PositionFinding {
   // offset, padding_counted, no_restart, restart, gap, repeat, rounded or other
   std::string_view kind = {};
   std::int64_t row = 0;
-  std::int64_t token = 0;  // the first wrong one
+  std::int64_t token = 0;  // the first wrong token
   std::string sentence = {};
 };
 

@@ -25,7 +25,7 @@
 namespace rotary {
 
 // Notation: Δ = i - j for a query at i and a key at j, / rounds down, % is the remainder. Numbers
-// of tokens are at most 2^40. Members whose default validate() refuses must be given.
+// of tokens are at most 2^40. A member must be given if validate() refuses its default.
 
 // The distance min(Δ, window). Su 2023, bojone/rerope, which also applies LognTemperature to q.
 struct ReRope {
@@ -57,8 +57,8 @@ struct SelfExtend {
 //     Δ                                j in the stride of i, i / c = j / c;
 //     min(i % c + c, chunk) - j % c    j in the stride before;
 //     min(2 c - 1, chunk) - j % c      j farther back.
-// Qwen2.5-1M's chunk_size and local_size (dual_chunk_attention_config); in ChunkLlama 3/4 and 1/16
-// of the trained context.
+// Qwen2.5-1M's config has them as chunk_size and local_size (dual_chunk_attention_config).
+// ChunkLlama uses 3/4 and 1/16 of the trained context.
 struct DualChunk {
   std::int64_t chunk = 0;   // tokens, > local
   std::int64_t local = -1;  // tokens, >= 0
@@ -88,17 +88,17 @@ using PositionMap = std::variant<ReRope, LeakyReRope, SelfExtend, DualChunk, Cli
 // Arguments of attend_mapped().
 struct MappedAttention {
   PositionMap map = {};
-  // With numerics exact, without xpos, valid for every context. Not owned.
+  // Must have numerics exact and no xpos, and be valid for every context. Not owned.
   const Frequencies* frequencies = nullptr;
   // The mask is causal and may have a `left`. softcap, additive_mask, boolean_mask, encoding,
   // weights and memory must be empty. A key of several sequences has the same position in each.
   AttendOptions attend = {};
 };
 
-// Causal attend() for unrotated queries and keys, which scores each pair at its
-// relative_position(). The call runs one attention for each range of distances, with its own
-// rotations, and merges their results by log-sum-exp. ReRope, LeakyReRope and SelfExtend have two
-// ranges, DualChunk has three. ClippedAngle has one more than the number of pairs that reach
+// Causal attend() for unrotated queries and keys, which scores a query and a key at their
+// relative_position(). The call runs one attention for each range of distances, with the range's
+// rotations, and merges the results by log-sum-exp. ReRope, LeakyReRope and SelfExtend have two
+// ranges, DualChunk has three. ClippedAngle has one more than the number of rotary pairs that reach
 // max_angle within the call's distances.
 //
 // Memory is linear in the tokens. attend_mapped_error_bound (attention_contract.hpp) bounds the
@@ -124,8 +124,8 @@ struct MappedAttention {
 // Frequencies for each feature of a window.
 struct TwoAngles {
   HeadWindow window;  // pairing half or interleaved, blocks 1
-  // [window.rotary_dim]: entry f is the frequency of feature window.first_feature + f. Their own
-  // window has one pair for each entry, so rotate() refuses them for heads of `window`.
+  // [window.rotary_dim]: entry f is the frequency of feature window.first_feature + f.
+  // of_features.window has a pair for each entry, so rotate() refuses heads of `window`.
   Frequencies of_features;
 };
 
@@ -138,15 +138,15 @@ struct TwoAngles {
 
 // The text model of HunYuan-VL in Transformers 5.23 (hunyuan_vl/modeling_hunyuan_vl.py). It deals
 // the sections (xdrope_section) to features instead of pairs, so features i and i + d/2 of a pair
-// follow different axes. Pairing half. sections: each >= 1, in sum head_dim / 2. base: with a fixed
-// alpha in the config, rope_theta * alpha^(d / (d - 2)). In vLLM and the authors' code, both
+// follow different axes. Pairing half. sections: each >= 1; their sum is head_dim / 2. base: if the
+// config has a fixed alpha, rope_theta * alpha^(d / (d - 2)). In vLLM and the authors' code, both
 // features follow one axis: Axes with arrangement blocks.
 [[nodiscard]] ROTARY_API Result<TwoAngles> hunyuan_vl_two_angles(
     std::int64_t head_dim, double base, const std::vector<std::int64_t>& sections) noexcept;
 
 // V-JEPA 2 (vjepa2/modeling_vjepa2.py, rotate_queries_or_keys): three parts of 2 ⌊⌊d/3⌋/2⌋ features
-// for frame, row and column, base 10000; other features do not change. Neighbours are a pair, but
-// each part's frequencies are laid out as for halves. head_dim >= 6.
+// for frame, row and column, base 10000; other features do not change. Adjacent features are a
+// pair, but each part's frequencies are laid out as for pairing half. head_dim >= 6.
 [[nodiscard]] ROTARY_API Result<TwoAngles> vjepa2_two_angles(std::int64_t head_dim) noexcept;
 
 // cos and sin of the angle of every feature.

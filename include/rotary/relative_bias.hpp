@@ -51,7 +51,7 @@ struct T5Buckets {
   friend bool operator==(const T5Buckets&, const T5Buckets&) = default;
 };
 
-// The bucket, in [0, buckets), of a relative position (of the key minus that of the query).
+// The bucket, in [0, buckets), of a relative position (key - query).
 [[nodiscard]] ROTARY_API Result<std::int64_t> t5_bucket(std::int64_t relative_position,
                                                         const T5Buckets& buckets) noexcept;
 
@@ -78,7 +78,7 @@ struct Describe<T5Bias> {
   }
 };
 
-// ALiBi: scores fall by a slope m of each head times the distance. Press et al. 2022 (arXiv
+// ALiBi: a head's scores fall by its slope m times the distance. Press et al. 2022 (arXiv
 // 2108.12409).
 //
 //   const RelativeBias bias = Alibi{.heads = 32};
@@ -93,8 +93,8 @@ enum class AlibiForm : std::int32_t { causal = 1, symmetric = 2, key_position = 
 // (Press et al., BLOOM, Falcon, Baichuan, MPT and ggml; they differ in roundings.)
 struct Alibi {
   std::int64_t heads = 0;  // > 0: with tensor parallelism, those of this device
-  // With tensor parallelism: heads first_head, first_head + 1, … of model_heads (<= 2^20) in the
-  // model. Absent: model_heads = heads.
+  // With tensor parallelism: this device's first head, and the model's number of heads (<= 2^20).
+  // model_heads absent: equal to heads.
   std::int64_t first_head = 0;
   std::optional<std::int64_t> model_heads = {};
   double bias_max = 8;  // MPT's alibi_bias_max; in (0, 64]
@@ -205,8 +205,8 @@ struct Describe<KerplePower> {
 // Shifting all positions changes the bias if i > |threshold|. Numbers from -2^256 to 2^256.
 struct Fire {
   double c = 0.1;
-  // L. If code stores init_L and a learned multiplier, pass their product. (DAPE stores half of the
-  // init_L that it is given, 256.)
+  // The paper's L. If code stores init_L and a learned multiplier, pass their product. (DAPE stores
+  // 256, half of its argument init_L.)
   double threshold = 512;
   double epsilon = 1e-6;                   // in [2^-100, 1]
   std::vector<double> hidden_weight = {};  // [width]
@@ -309,7 +309,7 @@ struct Describe<Tisa> {
   }
 };
 
-// The alternatives of RelativeBias, which is a struct, so a new one does not change symbols.
+// The alternatives of RelativeBias. It is a struct, so a new alternative changes no symbol name.
 using RelativeBiases = std::variant<T5Bias, Alibi, KerpleLog, KerplePower, Fire, Sandwich, Tisa>;
 // One relative bias with its parameters.
 struct RelativeBias : RelativeBiases {
@@ -378,8 +378,8 @@ inline constexpr double bias_error_bound = 0x1p-46;
                                                 const BiasIndex& at) noexcept;
 
 // Fills out[batch][head][row][column]. An element depends only on the bias, the head and the two
-// positions, so a decode step gives the bits of the same row in a whole computation. Nothing is
-// written on an error.
+// positions, so a decode step gives the same bits as one call for all queries. Nothing is written
+// on an error.
 [[nodiscard]] ROTARY_API Status fill_bias(const ScoresView& out, const RelativeBias& bias,
                                           const BiasRange& range) noexcept;
 [[nodiscard]] ROTARY_API Status fill_bias(const ScoresView& out, const RelativeBias& bias,
@@ -394,8 +394,8 @@ inline constexpr double bias_error_bound = 0x1p-46;
 [[nodiscard]] ROTARY_API std::int64_t parameter_count(const RelativeBias& bias) noexcept;
 
 // gradients[parameter] += Σ d_bias · ∂bias/∂parameter over all elements, batch rows included, in a
-// fixed order. gradients: [parameter_count]. At its corner, max has the derivative from below, and
-// |.| has 0.
+// fixed order. gradients: [parameter_count]. At its kink, max takes its derivative from below, and
+// |x| takes 0.
 [[nodiscard]] ROTARY_API Status add_bias_gradient(std::span<double> gradients,
                                                   const RelativeBias& bias,
                                                   const ConstScoresView& d_bias,

@@ -8,7 +8,7 @@
  * If a function returns a status other than ROTARY_OK, it has written no output, except that a
  * handle *out is NULL, and rotary_last_error() names the requirement and what was got. Functions
  * that return no status return 0, -1, NaN or NULL for a NULL handle and set rotary_last_error().
- * Only arguments that may be NULL by their function's comment may be; for others NULL is an error.
+ * An argument may be NULL only if its function's comment says so; otherwise NULL is an error.
  *
  * Every struct begins with struct_size, its sizeof where the caller was compiled. Initialise it
  * with its macro (ROTARY_ROTATE_OPTIONS_INIT); members called reserved stay 0. Later versions add
@@ -16,15 +16,15 @@
  * of at most 4096 bytes whose unknown members are 0. A function that fills a struct reads only its
  * struct_size.
  *
- * A library built with ROTARY_CORE_ONLY has neither models nor specs as JSON. Its CMake and
- * pkg-config packages define the macro, and this file then omits them.
+ * A library built with ROTARY_CORE_ONLY has no functions for models or for specs as JSON. Its CMake
+ * and pkg-config packages define the macro, and this file then omits these functions.
  *
  * No function of this file throws, prints, aborts or starts a thread. Each rounds to nearest in
  * every floating-point mode of the thread, which it leaves unchanged (numeric_contract.hpp). */
 #ifndef ROTARY_ROTARY_H
 #define ROTARY_ROTARY_H
 
-/* These checks of clang-tidy forbid C. */
+/* These clang-tidy checks do not fit a C header. */
 /* NOLINTBEGIN(modernize-deprecated-headers, modernize-use-using, readability-identifier-naming) */
 #include <stddef.h>
 #include <stdint.h>
@@ -51,7 +51,7 @@ enum {
 
 /* ROTARY_ABI_VERSION of the library that is loaded. */
 ROTARY_API uint32_t rotary_abi_version(void);
-ROTARY_API const char* rotary_version(void); /* "0.1.0" */
+ROTARY_API const char* rotary_version(void); /* such as "0.3.0" */
 
 /* "ok", "invalid_argument", …; "unknown" for other values. */
 ROTARY_API const char* rotary_status_name(rotary_status status);
@@ -162,7 +162,7 @@ ROTARY_API void rotary_model_free(rotary_model* model);
 ROTARY_API int32_t rotary_model_checkpoint_pairing(const rotary_model* model);
 /* Number of facts that no key of GGUF states. */
 ROTARY_API int64_t rotary_model_unstated_count(const rotary_model* model);
-/* Such a fact in words; NULL for other indices. Lives as long as the model. */
+/* Fact number `index` as a sentence; NULL if there is none. Lives as long as the model. */
 ROTARY_API const char* rotary_model_unstated(const rotary_model* model, int64_t index);
 
 /* Number of layers; 0 if the config does not state it. */
@@ -326,7 +326,7 @@ ROTARY_API rotary_status rotary_rotations_make(const rotary_frequencies* frequen
                                                const rotary_rotations_options* options,
                                                rotary_rotations** out);
 
-/* Makes rows in existing rotations; allocates nothing if an earlier call had at least as many. */
+/* Makes rows in existing rotations. Allocates nothing unless it needs more rows than before. */
 ROTARY_API rotary_status rotary_rotations_remake(rotary_rotations* rotations,
                                                  const rotary_frequencies* frequencies,
                                                  const rotary_positions* positions);
@@ -353,9 +353,9 @@ ROTARY_API rotary_status rotary_rotations_rows(const rotary_rotations* rotations
 
 typedef void (*rotary_task)(void* state, int64_t index);
 /* The caller's thread pool. run calls task(state, index) exactly once for each index in [0, count),
- * on any threads, and returns when all have returned and their writes are visible to its caller. It
- * is not called if it is NULL, if concurrency is below 2, or for fewer than 64 tokens. An exception
- * from it ends the program. */
+ * on any threads. It returns when all tasks have returned and the calling thread sees their writes.
+ * run is not called if it is NULL, if concurrency is below 2, or for fewer than 64 tokens. An
+ * exception from run ends the program. */
 typedef struct rotary_executor {
   size_t struct_size;
   void* context;
@@ -365,7 +365,7 @@ typedef struct rotary_executor {
 #define ROTARY_EXECUTOR_INIT \
   { sizeof(rotary_executor), NULL, NULL, 1 }
 
-/* Selects the map and the executor. */
+/* Options of a rotation. */
 typedef struct rotary_rotate_options {
   size_t struct_size;
   int32_t direction; /* ROTARY_FORWARD, ROTARY_INVERSE, ROTARY_TRANSPOSE */

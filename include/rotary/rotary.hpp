@@ -26,7 +26,7 @@
 #include "rotary/version.hpp"
 
 #ifndef ROTARY_CORE_ONLY
-// Other encodings and attention: positions, biases, caches, attention with each of them.
+// Positions, other encodings, KV caches and attention.
 #include "rotary/absolute.hpp"
 #include "rotary/attention.hpp"
 #include "rotary/axis_positions.hpp"

@@ -6,7 +6,7 @@
 
 #include "rotary/rotary.h"
 
-/* These checks of clang-tidy forbid C. */
+/* These clang-tidy checks do not fit a C header. */
 /* NOLINTBEGIN(modernize-deprecated-headers, modernize-use-using, readability-identifier-naming) */
 
 #ifdef __cplusplus
@@ -99,7 +99,7 @@ typedef struct rotary_append_options {
 #define ROTARY_APPEND_OPTIONS_INIT \
   { sizeof(rotary_append_options), NULL, NULL, 0, 0 }
 
-/* Stores rotated keys, and values; converts f32 to a cache in bf16 or f16. options may be NULL. */
+/* Stores rotated keys, and values. Converts f32 for a cache in bf16 or f16. options may be NULL. */
 ROTARY_API rotary_status rotary_append(const rotary_kv* cache, const rotary_kv* heads,
                                        const rotary_slots* slots, const rotary_rotations* rotations,
                                        const rotary_append_options* options);
@@ -128,7 +128,7 @@ ROTARY_API rotary_status rotary_normalize_heads(const rotary_heads_view* dst,
 
 /* ---- Shift -------------------------------------------------------------------------------- */
 
-/* The frequencies and positions that cached keys have, or are to have. */
+/* The frequencies and positions of cached keys, before or after a shift. */
 typedef struct rotary_rotated_at {
   size_t struct_size;
   const rotary_frequencies* frequencies;
@@ -137,8 +137,8 @@ typedef struct rotary_rotated_at {
 #define ROTARY_ROTATED_AT_INIT \
   { sizeof(rotary_rotated_at), NULL, NULL }
 
-/* Makes rotations from keys rotated by `from` to keys rotated by `to`, for all layers of a spec. If
- * all tokens move by one distance, they share a row, with strides of 0. options may be NULL. */
+/* Makes rotations that move keys from `from` to `to`, for all layers with the same spec. If all
+ * tokens move by one distance, they share a row, with strides of 0. options may be NULL. */
 ROTARY_API rotary_status rotary_shift_make(const rotary_rotated_at* from,
                                            const rotary_rotated_at* to,
                                            const rotary_rotations_options* options,

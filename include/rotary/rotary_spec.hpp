@@ -23,7 +23,7 @@ namespace rotary {
 enum class Numerics : std::int32_t {
   exact = 1,         // exact angle, cos and sin rounded once: docs/numeric-contract.md
   transformers = 2,  // float32 frequency, position and angle; then Rounding
-  ggml = 3,          // llama.cpp: float32 angles; each pair's is base^(-2/d) times the last
+  ggml = 3,          // llama.cpp: float32 angles, each base^(-2/d) times that of the pair before
   vllm = 4,          // vLLM's kernels: transformers with Rounding::table
 };
 
@@ -73,8 +73,8 @@ enum class Sense : std::int32_t { positive = 1, negative = 2 };
 // "positive", "negative".
 [[nodiscard]] ROTARY_API std::string_view to_string(Sense sense) noexcept;
 
-// xPos (Sun et al. 2022, arXiv 2212.10554): pair i of a query is also multiplied, and of a key
-// divided, by ζ_i^((position - center) / scale_base), where ζ_i = (2i/d + 0.4) / 1.4. Scores then
+// xPos (Sun et al. 2022, arXiv 2212.10554): ζ_i^((position - center) / scale_base) also multiplies
+// pair i of a query and divides pair i of a key, where ζ_i = (2i/d + 0.4) / 1.4. Scores then
 // fade with distance. Query and key need the same center and separate rows (Role).
 struct Xpos {
   double scale_base = 512;  // tokens; finite, > 0

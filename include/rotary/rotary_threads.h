@@ -14,7 +14,7 @@ typedef struct rotary_threads rotary_threads;
 
 /* concurrency includes the calling thread; 0: the number of processors in its affinity mask.
  * ROTARY_INVALID_ARGUMENT outside [0, 1024]; ROTARY_OUT_OF_MEMORY also if the system has no more
- * threads. A forked process has none of these threads: there calls run on the calling thread, with
+ * threads. A forked process has none of these threads: its calls run on the calling thread, with
  * the same bits, and rotary_threads_stop() waits for no thread. The library may be unloaded when
  * all threads are stopped. */
 ROTARY_API rotary_status rotary_threads_start(int64_t concurrency, rotary_threads** out);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotations: cos and sin of the positions of one step, made once for q, k and every layer of a
-// spec. A row holds those of one token.
+// Rotations: cos and sin of the positions of one step, made once for q and k of every layer with
+// the same spec. A row holds the cos and sin of one token.
 //
 //   auto rotations = make_rotations(frequencies, ConsecutivePositions{.tokens = 1});
 //   remake_rotations(*rotations, frequencies, ConsecutivePositions{.first = 1, .tokens = 1});
@@ -73,7 +73,7 @@ class Rotations {
   [[nodiscard]] RowDType row_dtype() const noexcept { return row_dtype_; }
   // The dtype of q and k; absent: every dtype that row_dtype() is for.
   [[nodiscard]] std::optional<DType> tensors() const noexcept { return tensors_; }
-  // Those of the frequencies; exact for a CosSinView. rounding() matters to transformers only.
+  // The numerics of the frequencies; exact for a CosSinView. rounding() is used by transformers.
   [[nodiscard]] Numerics numerics() const noexcept { return numerics_; }
   [[nodiscard]] Rounding rounding() const noexcept { return rounding_; }
   // query or key with xPos; absent: the rows are for both.
@@ -84,9 +84,9 @@ class Rotations {
   // have the same spec and contexts.
   [[nodiscard]] const ContextRange& contexts() const noexcept { return contexts_; }
 
-  // A*cos and A*sin of one token, [pairs] each, with xPos times its factor. Real is float for f32
-  // rows, double for f64 rows; the other type gives an empty span. Require 0 <= batch < batch() and
-  // 0 <= token < tokens().
+  // A*cos and A*sin of one token, [pairs] each; xPos multiplies them by its factor. Real is float
+  // for f32 rows, double for f64 rows; the other type gives an empty span. Require 0 <= batch <
+  // batch() and 0 <= token < tokens().
   template <class Real = float>
   [[nodiscard]] std::span<const Real> cos(std::int64_t batch, std::int64_t token) const noexcept {
     return row<Real>(batch, token, 0);

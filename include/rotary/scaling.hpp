@@ -129,9 +129,9 @@ struct Describe<YarnScaling> {
   }
 };
 
-// Llama 3.1 and later, with n = original ω_i / 2π turns in the original context: ω_i / factor where
-// n < low_freq_factor, ω_i where n > high_freq_factor, a blend of both between. Transformers'
-// _compute_llama3_parameters.
+// Llama 3.1 and later. A pair makes n = original ω_i / 2π turns in the original context. It gets
+// ω_i / factor if n < low_freq_factor, ω_i if n > high_freq_factor, and a blend in between.
+// Transformers' _compute_llama3_parameters.
 struct Llama3Scaling {
   double factor = 0;                         // finite, > 0
   double low_freq_factor = 0;                // finite, > 0
@@ -478,7 +478,7 @@ struct ContextRange {
   friend bool operator==(const ContextRange&, const ContextRange&) = default;
 };
 
-// The alternatives of Scaling, which is a struct, so a new one does not change symbols.
+// The alternatives of Scaling. It is a struct, so a new alternative changes no symbol name.
 using ScalingRules = std::variant<NoScaling, LinearScaling, NtkScaling, YarnScaling, Llama3Scaling,
                                   DynamicNtkScaling, LongRopeScaling, ProportionalScaling,
                                   MixedNtkScaling, NtkByPartsScaling, ClippedScaling, RetNetScaling,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Relative position representations: one learned vector for each distance within a window, which
-// the scores multiply with the query, and one which is added to the values. Shaw et al. 2018 (arXiv
-// 1803.02155), equations 3 and 4. No call stores a vector for each pair of tokens.
+// Relative position representations: two learned vectors for each distance within a window. One is
+// multiplied by the query and added to the score; the other is added to the value. Shaw et al. 2018
+// (arXiv 1803.02155), equations 3 and 4. No call stores a vector for each pair of tokens.
 //
 //   const ShawTable keys{.window = {16, 16}, .table = {table.data(), DType::f32, 33, 64, 64}};
 //   add_shaw_scores(scores, q, keys, {});
@@ -18,8 +18,8 @@
 
 namespace rotary {
 
-// For a query at i, the key at j uses row left + clip(j - i, -left, right). The paper's K;
-// left_max_position_embeddings and right_max_position_embeddings of Transformers' wav2vec2-bert.
+// For a query at i, the key at j uses row left + clip(j - i, -left, right). The paper calls both
+// limits K; Transformers' wav2vec2-bert calls them {left,right}_max_position_embeddings.
 struct ShawWindow {
   std::int64_t left = 0;   // in [0, 2^40]
   std::int64_t right = 0;  // in [0, 2^40]
@@ -38,9 +38,9 @@ struct ShawTable {
   ConstTableView table;  // [window.rows(), features], shared by all heads
 };
 
-// scores[b][h][r][c] += Σ_f q[b][r][h][f] table[row of c - r][f], in double, rounded once. q is
-// scaled as for the scores. Its gradient is add_shaw_values() with the gradient of the scores as
-// weights.
+// scores[b][h][r][c] += Σ_f q[b][r][h][f] table[row of c - r][f], in double, rounded once. Scale q
+// as for the scores. add_shaw_values() computes the gradient of q, with the gradient of the scores
+// as weights.
 [[nodiscard]] ROTARY_API Status add_shaw_scores(const ScoresView& scores, const ConstHeadsView& q,
                                                 const ShawTable& keys,
                                                 const BiasRange& range) noexcept;
@@ -59,8 +59,8 @@ struct ShawGradient {
 };
 
 // gradient.table[row][f] += Σ scores[b][h][r][c] vectors[b][r][h][f] over all queries and keys that
-// use the row, in a fixed order. For the table of add_shaw_scores pass the gradient of the scores,
-// and q; for that of add_shaw_values the weights, and the gradient of out.
+// use the row, in a fixed order. For the table of add_shaw_scores, pass the gradient of the scores
+// and q. For the table of add_shaw_values, pass the weights and the gradient of out.
 [[nodiscard]] ROTARY_API Status add_shaw_gradient(const ShawGradient& gradient,
                                                   const ConstScoresView& scores,
                                                   const ConstHeadsView& vectors,

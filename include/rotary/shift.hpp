@@ -17,27 +17,27 @@
 
 namespace rotary {
 
-// The frequencies and positions that cached keys have, or are to have. Frequencies are not owned.
+// The frequencies and positions of cached keys, before or after a shift. Frequencies: not owned.
 struct RotatedAt {
   const Frequencies& frequencies;
   Positions positions;
 };
 
-// Rotations from keys rotated by `from` to keys rotated by `to`, made once for all layers of a
-// spec. Pair i of a token turns by p' inv_freq'_i - p inv_freq_i and is multiplied by A'/A.
+// Rotations that turn keys rotated by `from` into keys rotated by `to`, made once for all layers
+// with one spec. Pair i turns by p' inv_freq'_i - p inv_freq_i and is multiplied by A'/A.
 // rotate()'s error bounds hold with shift_position_bound(p, p') (numeric_contract.hpp) as position
 // and A'/A as attention factor.
 //
 // If the frequencies are equal and every token moves by the same whole number of positions, all
 // tokens share one row: row_stride() is 0, and options.memory needs row_bytes(window, 1, 1, rows).
-// For Pairing::interleaved_to_half, whose rotated keys are in halves, window().pairing is half.
+// Pairing::interleaved_to_half writes rotated keys as halves, so window().pairing is half for it.
 // rotate() with Direction::inverse moves keys back.
 //
 // With frequencies of several axes a token moves from its coordinates in `from` to those in `to`,
 // as when an image moves within a text. Positions of one axis apply to all axes.
 //
 // `from` and `to` have the same window, tokens and batch, or one has batch 1. Errors:
-// out_of_memory; invalid_argument if they do not, if make_rotations would refuse one of them, if
+// out_of_memory; invalid_argument if these differ, if make_rotations would refuse either, if
 // A'/A is outside [2^-20, 2^20], or if options.role is given; unsupported for frequencies with xpos
 // and for numerics other than exact, whose keys no rotation can move.
 [[nodiscard]] ROTARY_API Result<Rotations> make_shift(

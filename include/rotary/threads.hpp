@@ -15,9 +15,9 @@
 
 namespace rotary {
 
-// A fixed number of threads, which sleep some microseconds after a call. Calls from several threads
-// wait for one another. If a task uses an executor of Threads, its inner call runs on the task's
-// own thread.
+// A fixed number of threads, which go to sleep some microseconds after a call. Calls from several
+// threads wait for one another. If a task uses an executor of Threads, its inner call runs on the
+// task's own thread.
 //
 // A process made by fork() has none of these threads. There an executor runs each call on the
 // calling thread, with the same bits, and the destructor waits for no thread. Threads started there
@@ -37,7 +37,7 @@ class Threads {
   Threads& operator=(const Threads&) = delete;
   ROTARY_API ~Threads();  // ends the threads; no call may be in progress
 
-  // Valid as long as the threads live, even if this is moved. Default for a moved-from Threads.
+  // Valid as long as the threads live, even if this object is moved. Default if it was moved from.
   [[nodiscard]] ROTARY_API Executor executor() const noexcept;
 
  private:
