@@ -18,7 +18,7 @@ using cli::ExitCode;
 using cli::Failure;
 
 constexpr double longest_run_s = 24 * 3600;
-// Some hours of work for one processor. A run with fewer operations is not timed: it ends in a day.
+// Some hours of work for one processor. Smaller runs are not timed: they end within a day.
 constexpr double plainly_small_flops = 1e15;
 
 void check_memory(const std::vector<Cell>& cells, const Capacity& machine) {

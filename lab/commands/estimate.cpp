@@ -18,8 +18,8 @@ namespace {
 // smaller model is timed.
 constexpr double longest_probe_flops = 2e11;
 
-// A one-layer causal language model of the cell's width, with one sequence per step. Its time per
-// operation is the cell's.
+// A one-layer causal language model of the cell's width, with one sequence per step. It takes about
+// the same time per operation as the cell.
 Cell small_model(Cell cell) {
   cell.model.task = Task::causal_lm;
   cell.model.layers = 1;
@@ -53,7 +53,7 @@ ProbedTimes probe(const Cell& cell, const PreparedRun& run) {
 }
 
 // The cost of the final validations, at all lengths and rules, in units of an ordinary validation.
-// Scores are a quarter of the work at some hundred tokens, and grow with the length.
+// Attention scores are a quarter of the work at some hundred tokens, and grow with the length.
 double validations_of_lengths(const Cell& cell) {
   const auto* rotary = std::get_if<RotaryEncoding>(&cell.encoding.kind);
   const bool stretches =

@@ -14,8 +14,8 @@
 
 namespace rotary::lab {
 
-// Prints answers on standard output and notes on standard error, like apps/standard_streams.hpp.
-// Fails on I/O errors.
+// print_answer() writes to standard output, print_note() to standard error, both as in
+// apps/standard_streams.hpp. Fail on I/O errors.
 template <class... Arguments>
 void print_answer(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
   cli::write_standard_output(fmt::format(format, std::forward<Arguments>(arguments)...));

@@ -58,9 +58,9 @@ class Runner {
     ranks_.emplace(*environment);
   }
 
-  // Both return the exit code. Each process locks the cell that it trains and takes unlocked ones.
+  // Each process trains cells alone and locks them meanwhile. Returns the exit code.
   int run_cells() { return exit_code(sweep()); }
-  // All processes share each cell.
+  // All processes share each cell. Returns the exit code.
   int run_together();
 
  private:

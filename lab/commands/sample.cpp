@@ -25,7 +25,7 @@ using cli::Failure;
 
 constexpr std::uint64_t config_bytes_limit = 1 << 20;
 
-// Ignores the training, which --budget may have changed and the sampler does not need.
+// Drops the training settings, which --budget may have changed and the sampler does not need.
 std::string without_training(nlohmann::json config) {
   config.erase("training");
   return config.dump();

@@ -13,7 +13,7 @@ namespace rotary::lab {
 struct Manifest {
   std::string name;
   std::string origin = {};                   // the user's source, or how it was made
-  std::string licence = {};                  // by the user; or "not stated"
+  std::string licence = {};                  // as the user stated it, or "not stated"
   std::string sha256 = {};                   // of all bytes, in hexadecimal
   std::vector<std::int64_t> documents = {};  // bytes of each
   std::string pieces_sha256 = {};            // for pairs: hash of the pieces model
@@ -33,7 +33,7 @@ struct Dataset {
   std::vector<std::string> validation_paths = {};
 };
 
-// Every 20th piece is for validation. Pieces are documents if there are 100, otherwise 64 KiB.
+// Every 20th part is for validation. Parts are documents if there are at least 100, else 64 KiB.
 [[nodiscard]] Dataset split(Manifest manifest, std::string_view text);
 
 // Fails if the bytes do not match the manifest.

@@ -111,7 +111,7 @@ class Drawing {
  public:
   Drawing(const Questions& questions, Random& random) : questions_(questions), random_(random) {}
 
-  // preferred: a row number by which answers and documents take turns; below 0: random ones.
+  // preferred: a row number, which selects answer and document in turn; below 0: both are random.
   void append(Examples& examples, std::int64_t preferred) {
     const auto in_turn = [&](std::int64_t count) {
       return preferred < 0 ? random_.below(count) : preferred % count;

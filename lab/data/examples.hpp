@@ -2,8 +2,8 @@
 // Questions about passages of documents, each with one right answer. Like batches they depend only
 // on documents, seed and step. Validation uses documents that training does not see.
 //
-// All passages of a question have one length and are drawn in one way, so neither length nor place
-// reveals the answer.
+// All passages of a question have the same length and are drawn in the same way, so neither their
+// length nor their place reveals the answer.
 #pragma once
 
 #include <cstddef>

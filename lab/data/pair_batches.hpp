@@ -19,7 +19,7 @@ struct Pair {
   std::string_view target;
 };
 
-// The pairs of a text in this form. The text must outlive the pairs.
+// The pairs of a text in the form above. The text must outlive the pairs.
 [[nodiscard]] std::vector<Pair> pairs_of(std::string_view text);
 
 // A pair of texts as tokens, without beginning and end.
@@ -44,7 +44,7 @@ struct PairBatch {
   std::int64_t target_count = 0;           // without padding
 };
 
-// A batch of these pairs in this order.
+// A batch of the pairs at these indices, in the same order.
 [[nodiscard]] PairBatch batch_of(const std::vector<TokenPair>& pairs,
                                  std::span<const std::size_t> indices);
 

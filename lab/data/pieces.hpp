@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pieces: the tokens of translation, parts of words known to a SentencePiece model (Kudo and
-// Richardson 2018), shared by both languages. All other tasks use bytes.
+// Pieces: parts of words, the tokens of translation. One SentencePiece model (Kudo and Richardson
+// 2018) defines them for both languages. All other tasks use bytes.
 //
 // SentencePiece runs as programs of Debian's package sentencepiece, because its library conflicts
 // with libtorch's protobuf in one process.

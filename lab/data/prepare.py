@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes data sets for rotary-lab from files, folders and Debian packages.
 
-DATA-DIR/NAME/ holds text.bin, the concatenated documents; manifest.json with their origin and
-SHA-256; and for pairs pieces.model, SentencePiece's.
+DATA-DIR/NAME/ holds text.bin with the concatenated documents, manifest.json with their origin and
+SHA-256, and for pairs SentencePiece's pieces.model.
 """
 
 import argparse
@@ -47,7 +47,7 @@ GENERATED = {
                       lambda: grammar.pair_documents(grammar.SEED, grammar.PAIRS), 600),
 }
 PIECES = 4000  # shared by both languages
-LEAST = 100  # pairs. With as many pages, each page is a document; otherwise each pair is one.
+LEAST = 100  # pairs. With as many pages, each page is a document; otherwise each pair is.
 VALIDATION_EVERY = 20  # one document in 20 validates, as lab/data/dataset.cpp splits
 
 
@@ -196,9 +196,9 @@ def pair_documents(source, target):
 
 
 def train_pieces(documents, count=PIECES):
-    """Returns the same bytes each time. So options and paths, which the model contains, are fixed,
-    and one thread sums in one order. Normalization is "identity", because BLEU's references are the
-    unchanged text."""
+    """Returns a SentencePiece model, the same bytes each time. Options and paths are fixed, because
+    the model contains them; one thread sums in one order. Normalization is "identity", because
+    BLEU's references are the unchanged text."""
     trained = b"".join(document for number, document in enumerate(documents, 1)
                        if number % VALIDATION_EVERY)
     with tempfile.TemporaryDirectory(prefix="rotary-lab-") as folder:

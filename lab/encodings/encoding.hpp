@@ -20,12 +20,12 @@ namespace rotary::lab {
 // No encoding: a causal model still sees how many tokens precede (Haviv et al. 2022).
 struct NoEncoding {};
 
-// A learned row per position, added to embeddings; for as many positions as the trained tokens.
+// A learned row for each position of a training sequence, added to embeddings.
 struct LearnedEncoding {};
 
 // scale times transformer_sinusoidal, added to embeddings. The paper instead multiplies embeddings
-// by sqrt(d_model), so that sines do not drown them. Here embeddings start at 0.02 in every model,
-// so the scale reduces the sines.
+// by sqrt(d_model), so that sines do not drown them. Here every model's embeddings start with a
+// standard deviation of 0.02, so the scale reduces the sines.
 struct SinusoidalEncoding {
   double base = 0;
   double scale = 0;

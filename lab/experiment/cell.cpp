@@ -156,8 +156,8 @@ double flops_of_step(const Cell& cell) noexcept {
 double bytes_of_training(const Cell& cell) noexcept {
   const Sizes sizes = sizes_of(cell);
   const double numbers = sizes.layers * matrix_numbers(sizes) + 2 * sizes.d * sizes.vocabulary;
-  // Per token about 21 rows: norms, q, k and v before and after rotation, results of attention and
-  // feed-forward. Per head and key 3 numbers: scores, weights and an added mask.
+  // Per token about 21 vectors: norms, q, k and v before and after rotation, results of attention
+  // and feed-forward. Per head and key 3 numbers: scores, weights and an added mask.
   const double kept =
       sizes.layers * (21 * sizes.d + 3 * sizes.heads * sizes.tokens) + 3 * sizes.vocabulary;
   constexpr double bytes_of_number = 4;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Experiment: encodings to compare, their sizes, and claims about them, read from a file of
-// experiments/.
+// Experiment: the encodings to compare and the sizes of models, read from a file of experiments/.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +37,8 @@ struct TrainingConfig {
   // If not empty, nothing is trained: the cost of a step is measured at these lengths in tokens,
   // over `steps` steps each.
   std::vector<std::int64_t> cost_lengths = {};
-  // Above 0: records each step's loss and gradient norm (StepSeries). A spike is a step far above
-  // this many previous steps. A training that breaks is then a result, not a failure.
+  // Above 0: records each step's loss and gradient norm (StepSeries). A spike is a value far above
+  // this many previous values. A loss that is not finite is then a result, not a failure.
   std::int64_t spike_window = 0;
   // Above 0: examines the finished model pair by pair (PairInfluence) on this many sequences.
   std::int64_t pair_rows = 0;
@@ -65,8 +64,8 @@ struct Arm {
   std::vector<std::uint64_t> seeds;
 };
 
-// "learning_rates": [0.001, 0.002] turns encoding rope into arms rope-lr-0.001 and rope-lr-0.002 of
-// the family rope.
+// A preset's arms. In its JSON, "learning_rates": [0.001, 0.002] turns the encoding rope into the
+// arms rope-lr-0.001 and rope-lr-0.002 of the family rope.
 struct Preset {
   std::string data;  // data set name, unless the user names another
   std::vector<Arm> arms;

@@ -34,7 +34,7 @@ struct ExperimentSelection {
 [[nodiscard]] std::string results_folder();
 
 // Sorts by name, but puts an experiment after those that its cells start from. Fails if no
-// experiment has the preset, if a requested one lacks it, or if experiments start in a circle.
+// experiment has the preset, if a requested one lacks it, or if starts form a circle.
 [[nodiscard]] std::vector<Experiment> load_experiments(const ExperimentSelection& selection);
 
 }  // namespace rotary::lab

@@ -11,7 +11,7 @@ namespace rotary::lab {
 enum class Task {
   causal_lm = 1,      // predict the next byte
   masked_lm = 2,      // predict hidden bytes from both sides: BERT's objective
-  translation = 3,    // a sentence in another language
+  translation = 3,    // predict a sentence's translation
   triplets = 4,       // which of two passages is from a third one's document
   sections = 5,       // which section of the manual a page belongs to
   same_document = 6,  // whether two passages are from one document

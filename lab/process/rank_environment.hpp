@@ -14,7 +14,7 @@ struct RankEnvironment {
   // The address of the store by which the ranks find each other.
   std::string host = {};
   std::uint16_t port = 0;
-  bool hosts_store = false;  // whether this process is the host; else rank 0 or the launcher
+  bool hosts_store = false;  // true for rank 0, unless the launcher hosts the store
   std::string prefix = {};   // of the store's keys; changes with each restart
 };
 

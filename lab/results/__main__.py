@@ -21,7 +21,7 @@ def printable(text):
 
 
 def write_files(files, force):
-    """Writes all files; none if one exists or cannot be written."""
+    """Writes each file completely or not at all. Without force, writes nothing if one exists."""
     for path in files:
         if path.exists() and not force:
             raise Failure(IO, f"{path} exists; --force replaces it")

@@ -17,7 +17,7 @@ matplotlib.use("svg")
 
 
 def parts_of(panel):
-    """The panel, or panels of at most six of its lines with a common range of y."""
+    """Splits a panel with many lines into panels of at most six, with a common range of y."""
     lines = [] if isinstance(panel, described.Bars) else panel.lines
     count = math.ceil(len(lines) / MOST_LINES)
     if count < 2:

@@ -90,7 +90,7 @@ def of_arms(results, panel, points):
 
 
 def curve_panel(results, key, label, loss="validation"):
-    """Losses during training. A point is a log row, at the mean of the seeds' times."""
+    """Losses during training. A point is a log row; its x is the mean of `key` over the seeds."""
     panel = Panel(f"{loss.capitalize()} loss, against {label.split(' of ')[0]}", label,
                   f"{loss} loss (nats)")
     looks = looks_of(results)

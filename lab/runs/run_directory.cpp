@@ -124,7 +124,7 @@ void RunDirectory::append(const LogRow& row) {
 }
 
 void RunDirectory::commit_checkpoint() const {
-  // The checkpoint records the log's length.
+  // The checkpoint records the log's length, so the log must be on disk first.
   flush_to_disk(path_ + "/log.csv");
   rename_durably(pending_checkpoint(), checkpoint());
 }

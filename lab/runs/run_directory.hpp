@@ -19,7 +19,7 @@ namespace rotary::lab {
 struct LogRow {
   std::int64_t step = 0;
   std::int64_t tokens = 0;  // seen so far
-  double train_loss = 0;    // nats per byte, the mean since the last row
+  double train_loss = 0;    // nats per target, the mean since the last row
   double validation_loss = 0;
   double learning_rate = 0;  // of the last step
   double wall_s = 0;         // training time so far, without validation
@@ -73,7 +73,7 @@ struct Outcome {
   nlohmann::json machines = nlohmann::json::array();
 };
 
-// Locked until this is destroyed or the process ends.
+// The cell stays locked until this object is destroyed or the process ends.
 class RunDirectory {
  public:
   // Makes missing folders. Absent if another process works on the cell. Fails if the directory has
@@ -99,7 +99,7 @@ class RunDirectory {
   [[nodiscard]] std::string pending_checkpoint() const { return path_ + "/checkpoint.new"; }
   void commit_checkpoint() const;
 
-  // Writes a file for people beside the log; may replace one.
+  // Writes a file beside the log, for people to read. Replaces an existing file.
   void keep(std::string_view name, const std::string& bytes) const;
 
   void finish(const Outcome& outcome) const;

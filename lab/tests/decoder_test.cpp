@@ -94,8 +94,8 @@ void disturb(Positions& positions) {
   }
 }
 
-// The largest sum of a bias's absolute terms. FIRE adds products, Sandwich adds cosines; a bias of
-// another kind is one term.
+// The largest sum of a bias's absolute terms. FIRE adds products, Sandwich adds cosines. For other
+// kinds, the largest absolute bias.
 double bias_terms_of(const Encoding& encoding, const ModelConfig& config, Transformer& model) {
   const auto* bias = std::get_if<BiasEncoding>(&encoding.kind);
   if (bias == nullptr) return 0;
@@ -137,7 +137,7 @@ double error_bound(const LayerTerms& terms, const at::Tensor& q, const at::Tenso
       .distance_size = scale * q_size * a_size,
       .value_distances = shaw ? std::min(all_tokens, terms.window.rows()) : 0};
   const double value_size = largest_size(v) + (shaw ? largest_size(terms.shaw_values) : 0);
-  // A position map has at most one part for each pair that stops, and one more.
+  // ClippedAngle has at most one range of distances for each pair that stops, and one more.
   return unit * value_size *
          (terms.clip ? attend_mapped_error_bound(row, q.size(3) / 2 + 1) : attend_error_bound(row));
 }

@@ -39,7 +39,7 @@ Asked ask(Task task, std::int64_t tokens = 64) {
   return {.documents = std::move(documents), .shape = shape, .task = task};
 }
 
-// Sequence s of row r as text, from byte `first` on.
+// Sequence number `sequence` of all rows as text, from byte `first` on.
 std::string text_of(const Examples& examples, const ChoiceShape& shape, std::int64_t sequence,
                     std::int64_t first) {
   std::string text;

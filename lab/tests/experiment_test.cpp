@@ -32,7 +32,7 @@ TEST(Experiment, ReadsPresetsAndArms) {
   EXPECT_THROW((void)find_preset(experiment, "fast"), cli::Failure);
 }
 
-TEST(Experiment, RefusesAndNamesUnknownKeys) {
+TEST(Experiment, RefusesAndNamesInvalidSettings) {
   const std::string good = tiny_json("causal_lm");
   EXPECT_EQ(parse_failure(replaced(good, "\"steps\": 30", "\"steps\": 0")),
             "e.json: presets: quick: training: steps must be a whole number from 1 to 2^53, got 0");
@@ -103,7 +103,7 @@ TEST(Encoding, RefusesUnknownSettings) {
                   "linaer"));
 }
 
-TEST(Cell, ConfigurationHoldsEverythingThatDecidesAResult) {
+TEST(Cell, FirstDifferenceOfConfigurationsIsNamed) {
   auto cells = tiny_cells("causal_lm");
   EXPECT_EQ(folder_of(cells[0]), "tiny-quick/none/seed-1");
   EXPECT_EQ(difference(config_of(cells[0]), config_of(cells[0])), "");

@@ -4,8 +4,8 @@
 // (8 (L(x + h) - L(x - h)) - (L(x + 2h) - L(x - 2h))) / 12h differs from the derivative by
 // h⁴ L⁽⁵⁾ / 30 and by rounding, about 1.5 · 2^-53 · |L| / h. With h = 1e-5 and |L| = 5.5 rounding
 // is about 1e-10. The first term is below 1e-9 if L⁽⁵⁾ is below 3e12. A layer norm divides
-// embeddings that start at 0.02, so the n-th derivative is about 50^(n - 1), 6e6. So losses may
-// bend much more than that.
+// embeddings of about 0.02, so the n-th derivative is about 50^(n - 1). The fifth is about 6e6, far
+// below that limit.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ double difference(const auto& loss, double& number) {
   return (8 * near - far) / (12 * step);
 }
 
-// All or about 48 of an encoding's parameters, and about two of any other tensor.
+// All or about 48 indices of an encoding's parameter, about two of any other parameter.
 inline std::vector<std::int64_t> indices_to_check(const at::Tensor& parameter, bool of_encoding) {
   const std::int64_t count = parameter.numel();
   const std::int64_t stride =

@@ -41,7 +41,7 @@ inline int end_of(pid_t process) {
   return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-// A free port. A fixed one might be taken, and ranks would wait for its store.
+// A free port. A fixed port might be in use, and the ranks would wait for a store there.
 inline std::uint16_t free_port() {
   const int listener = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address = {};

@@ -26,7 +26,7 @@ struct Place {
   std::int64_t offset = 0;  // of the passage's first byte
 };
 
-// The origin of a passage of at least 2 * tag_bytes bytes: a complete tag follows its first '<'.
+// The origin of a passage of at least 2 * tag_bytes bytes: its first '<' begins a complete tag.
 inline Place place_of(std::string_view passage) {
   const std::size_t at = passage.find('<');
   const std::string tag(passage.substr(at, tag_bytes));
@@ -34,8 +34,8 @@ inline Place place_of(std::string_view passage) {
           .offset = std::stoll(tag.substr(6, 4)) - static_cast<std::int64_t>(at)};
 }
 
-// Every 20th document is for validation. Folders alternate between man1, man2 and man3; each 50th
-// is in rare.
+// Every 20th document is for validation. Documents take turns in the folders man1, man2 and man3;
+// every 50th document is in rare.
 inline Dataset tagged_documents(std::int64_t count, std::int64_t tags) {
   Manifest manifest{.name = "tagged"};
   std::string text;

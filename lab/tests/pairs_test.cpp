@@ -60,7 +60,7 @@ TEST(Pieces, RestoreTextsWithSingleSpaces) {
   EXPECT_TRUE(pieces.decode({}).empty());
 }
 
-TEST(Pieces, RefuseAnotherModel) {
+TEST(Pieces, RefuseBytesThatAreNoModel) {
   EXPECT_TRUE(has(failure_of([] { return Pieces("no model").count(); }), "SentencePiece"));
 }
 
@@ -100,7 +100,7 @@ TEST(PairOrder, SeesEachPairOncePerEpochAndDependsOnSeedAndStepOnly) {
     }
     EXPECT_EQ(seen.size(), static_cast<std::size_t>(8 * batches));
   }
-  // Another order starts in the middle. Other seeds and other epochs give other orders.
+  // A new PairOrder can start in the middle. Other seeds and other epochs give other orders.
   PairOrder resumed(pairs, 8, 1);
   EXPECT_EQ(at(resumed, batches + 5), at(order, batches + 5));
   PairOrder other(pairs, 8, 2);

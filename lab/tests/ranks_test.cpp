@@ -107,7 +107,7 @@ TEST_P(SharedTasks, AnyNumberOfRanksTrainsLikeOne) {
     double worst = 0;
     for (std::size_t step = 0; step < alone.size(); ++step)
       worst = std::max(worst, std::abs(losses[step] / alone[step] - 1));
-    // Measured: 2e-7, because f32 sums have another order over 20 steps.
+    // Measured: 2e-7 after 20 steps, because f32 sums are added in another order.
     EXPECT_LT(worst, 1e-6) << size << " ranks";
     const at::Tensor difference = weights_of(name, cell) - weights;
     EXPECT_LT(difference.norm().item<double>() / weights.norm().item<double>(), 1e-6);

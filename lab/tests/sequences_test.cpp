@@ -103,7 +103,7 @@ TEST_P(EverySequence, DependsOnSeedAndStepOnly) {
     EXPECT_EQ(row.inputs.size() + 1, row.question.size() + row.answer.size());
 }
 
-TEST_P(EverySequence, FitsTheTokensOfAModel) {
+TEST_P(EverySequence, TheLongestQuestionThatFitsIsFound) {
   for (std::int64_t symbols = 1; symbols < 40; ++symbols) {
     const std::int64_t tokens = sequence_tokens(GetParam(), symbols);
     EXPECT_EQ(symbols_that_fit(GetParam(), tokens), symbols);

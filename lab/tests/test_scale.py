@@ -94,7 +94,7 @@ class Scale(LabCase):
                     log = target.parent / "log.csv"
                     if target.name != "lock" or not log.exists():
                         continue
-                    # An open lock file may not be held: processes also open the locks of others.
+                    # An open lock file is not always held: processes also open other cells' locks.
                     held = pathlib.Path(f"/proc/{process.pid}/fdinfo/{link.name}").read_text()
                     if "FLOCK" in held and log.read_text().count("\n") > 2:
                         found.append(target.parent)

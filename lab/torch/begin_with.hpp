@@ -9,9 +9,9 @@
 namespace rotary::lab {
 
 // Copies a checkpoint's weights by name. Weights that only the model has (a new head) keep their
-// values. Only head and positions may be in the checkpoint alone. Position parameters are copied if
-// name and shape agree; a shorter learned table fills the first rows. Fails without changes if
-// another weight's shape differs.
+// values. The model may lack the checkpoint's head and positions, but no other weight. Position
+// parameters are copied if name and shape agree; a shorter learned table fills the first rows.
+// Fails without changes if another weight's shape differs.
 void begin_with(torch::nn::Module& model, const std::string& checkpoint);
 
 }  // namespace rotary::lab

@@ -29,7 +29,7 @@ struct Interval {
 [[nodiscard]] Interval wilson_interval(std::int64_t right, std::int64_t count) noexcept;
 
 // Spearman's rank correlation: Pearson's correlation of ranks, where equal values share their mean
-// rank. Absent if one side has a single value. one, other [count]
+// rank. Absent if one side has a single value. one, other: [count].
 [[nodiscard]] std::optional<double> spearman(const at::Tensor& one, const at::Tensor& other);
 
 // The interval of a Spearman correlation of count > 3 pairs: Fisher's transformation with variance

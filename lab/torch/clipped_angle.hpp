@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scores of rotary pairs whose relative angle stops at a limit: ClippedAngle (position_maps.hpp),
-// differentiable by torch. Up to that distance a pair's scores are products of queries and keys
-// rotated by position. Beyond it they are products of queries rotated by the limit and unrotated
-// keys. A pair that stops within the sequence needs both: tokens² numbers per pair.
+// differentiable by torch. Up to the limit, a pair's scores are products of queries and keys
+// rotated by position. Beyond it, they are products of queries rotated by the limit and unrotated
+// keys. A pair that stops within the sequence needs both products: tokens² numbers per pair.
 #pragma once
 
 #include <torch/torch.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The core library as differentiable torch functions. It computes forward and backward on the
-// tensors' memory, in f32 and f64. For tensors in GPU memory composed.hpp computes. Failures are
-// cli::Failure.
+// The core library as differentiable torch functions. The library computes forward and backward on
+// the tensors' memory, in f32 and f64. For tensors in GPU memory, composed.hpp computes instead.
+// Failures are cli::Failure.
 #pragma once
 
 #include <torch/torch.h>

@@ -74,7 +74,7 @@ void add_answers(Answers& answers, Transformer& model, const Batch& batch) {
   const auto logits = model->forward(inputs, to_tensor(batch.predicted));
   answers.loss += at::cross_entropy_loss(logits, targets, {}, at::Reduction::Sum).item<double>();
   const auto right = logits.argmax(1) == targets;
-  // All questions have one number of symbols, so all answers have one number of bytes.
+  // All questions have the same number of symbols, so all answers have the same number of bytes.
   const auto of_questions = right.view({batch.shape.rows, -1}).all(1);
   answers.right_bytes += right.sum().item<std::int64_t>();
   answers.right_questions += of_questions.sum().item<std::int64_t>();
@@ -86,7 +86,7 @@ void add_answers(Answers& answers, Transformer& model, const Batch& batch) {
 // and 2 times as many symbols. Its metrics, here for 1.5x:
 //   loss@1.5x      nats per byte of the answers
 //   accuracy@1.5x  share of answer bytes that the model predicts after the right preceding bytes
-//   exact@1.5x     share of answers whose bytes are all so predicted: the model would generate them
+//   exact@1.5x     share of answers with all bytes predicted so: the model would generate them
 class Sequences final : public Learner {
  public:
   explicit Sequences(const Cell& cell)

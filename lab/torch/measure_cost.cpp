@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::int64_t probed_steps = 3;
 
-// Runs the next step and returns its seconds.
+// Runs the next step and returns its processor seconds.
 double step_s(Trainer& trainer) {
   const double before_s = trainer.counts().cpu_s;
   (void)trainer.step();

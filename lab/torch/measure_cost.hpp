@@ -11,20 +11,20 @@
 
 namespace rotary::lab {
 
-// For a cell with cost_lengths: metrics "ms@512", and "overhead@512" relative to the same model
-// without positions. The two models take steps alternately, so that other load affects both. Takes
-// the fastest step after a warm-up. A step has as many tokens as the cell's, rounded down to entire
-// sequences. The validation loss is measured after the steps at the first length. Calls `stops`
-// before each length; absent if it returned true.
+// Measures a cell with cost_lengths. Metrics, for the length 512: "ms@512", and "overhead@512"
+// relative to the same model without positions. Both models take steps in turn, so other load slows
+// both. The fastest step after a warm-up counts. It has as many tokens as a step of the cell,
+// rounded down to entire sequences. The validation loss is that of training at the first length.
+// Calls `stops` before each length; returns nothing if `stops` returned true.
 [[nodiscard]] std::optional<Outcome> cost_outcome(const Cell& cell, const Dataset& data,
                                                   const std::function<bool()>& stops);
 
-// A cell's processor seconds: the median of a few steps after a warm-up, and one validation. Starts
-// from initial weights even if the cell has a start.
+// Processor seconds of a step (the median of a few, after a warm-up) and of one validation.
 struct ProbedTimes {
   double step_s = 0;
   double validation_s = 0;
 };
+// Starts from initial weights even if the cell has a start.
 [[nodiscard]] ProbedTimes probe_times(Cell cell, const Dataset& data);
 
 }  // namespace rotary::lab

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures each pair of a trained rotary model: its energy, and the loss without it.
+// Measures each pair of a trained rotary model: its energy, and its effect on loss and distance.
 #pragma once
 
 #include <map>

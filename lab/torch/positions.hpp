@@ -26,8 +26,8 @@ namespace rotary::lab {
 struct LayerTerms {
   std::shared_ptr<const Rotations> q_rotations;
   std::shared_ptr<const Rotations> k_rotations;
-  at::Tensor mask;  // [tokens, tokens]: 0, or -Inf for hidden keys
-  at::Tensor bias;  // [heads, tokens, tokens], with -Inf for hidden keys; then mask is undefined
+  at::Tensor mask;  // added to scores: [tokens, tokens], or one matrix for each batch row and head
+  at::Tensor bias;  // [heads, tokens, tokens], mask included; `mask` is undefined beside it
   at::Tensor shaw_keys;    // [window.rows(), head_dim]
   at::Tensor shaw_values;  // likewise
   ShawWindow window;
@@ -57,8 +57,8 @@ class PositionsImpl : public torch::nn::Module {
   // False if `tokens` is longer than a learned table. True for all other encodings.
   [[nodiscard]] bool reaches(std::int64_t tokens) const;
 
-  // Rotates by a rule of rescaling_rules from now on; "" restores the encoding. For encodings that
-  // are not rotary, or have a scaling rule, does nothing and returns false.
+  // Rotates by a rule of rescaling_rules from now on; "" restores the encoding. Does nothing and
+  // returns false for encodings that are not rotary or have a scaling rule.
   bool rescale(std::string_view rule, const Stretch& stretch);
 
   // Changes a rotary encoding until a call with nullopt.

@@ -39,7 +39,7 @@ using cli::Failure;
 
 #if defined(ROTARY_LAB_HAS_GLOO)
 
-// Long, because other ranks wait while rank 0 validates. A lost rank is noticed without it.
+// Long, because other ranks wait while rank 0 validates. A lost rank is noticed sooner.
 constexpr std::chrono::hours collective_timeout(2);
 
 // As in torch's Python. On one machine uses 127.0.0.1, so the host name need not resolve.

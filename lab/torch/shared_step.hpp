@@ -10,7 +10,7 @@
 
 namespace rotary::lab {
 
-// Sums over the rows of one rank, or of all.
+// Totals of a step: of one rank, or of all ranks together.
 struct StepTotals {
   double loss_sum = 0;
   double targets = 0;

@@ -40,7 +40,7 @@ LogRow log_row(Trainer& trainer, const Cell& cell) {
   return row;
 }
 
-// Skips a loss that is not finite: it means a broken model, which the next step reports.
+// Skips a loss that is not finite. The next step or outcome_of() reports the broken model.
 void keep_row(const LogRow& row, Trainer& trainer, RunDirectory& directory) {
   if (!std::isfinite(row.validation_loss)) return;
   trainer.series().validation_losses.push_back(row.validation_loss);
@@ -80,7 +80,7 @@ Outcome outcome_of(Trainer& trainer, const Cell& cell, const RunDirectory& direc
   const double loss =
       broke ? std::numeric_limits<double>::quiet_NaN() : trainer.learner().validation_loss();
   if (watched && !std::isfinite(loss)) return broken_outcome(trainer, cell);
-  // The last update may break the model, and no training loss follows it.
+  // No training loss shows whether the last update broke the model.
   require_finite(loss, trainer.counts().step);
   Outcome outcome = outcome_with(trainer, loss);
   trainer.learner().examine(outcome, directory);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trainer: model, optimizer and counters; a checkpoint holds all of it.
+// Trainer: a model, its optimizer and counters. A checkpoint holds their state.
 #pragma once
 
 #include <torch/torch.h>
@@ -41,8 +41,8 @@ class Trainer {
   // The data must outlive this.
   Trainer(const Cell& cell, const Dataset& data);
 
-  // Returns the batch's loss before the step. If the loss is not finite, fails. A watched training
-  // (TrainingConfig::spike_window) instead returns it and leaves the model unchanged.
+  // Returns the batch's loss before the step. Fails if the loss is not finite. If loss or gradient
+  // of a watched training (spike_window) is not finite, returns NaN and leaves the model unchanged.
   double step();
   // Only watched trainings record steps. The caller adds validation losses.
   [[nodiscard]] StepSeries& series() noexcept { return series_; }
@@ -50,11 +50,11 @@ class Trainer {
   // From now on ranks share each batch's rows, starting with rank 0's state. `ranks` must outlive
   // this.
   void share_with(Ranks& ranks);
-  // With ranks, the next step tells the others, and stop_asked() is true after it.
+  // With ranks, the next step tells the others. stop_asked() is true after that step.
   void ask_to_stop() noexcept { asks_to_stop_ = true; }
   [[nodiscard]] bool stop_asked() const noexcept { return stop_asked_; }
 
-  // Records this process's machine if it differs from the previous one.
+  // Records a machine, unless it is the one that was recorded last.
   void record(const nlohmann::json& machine);
   [[nodiscard]] const nlohmann::json& machines() const noexcept { return machines_; }
 

@@ -41,7 +41,7 @@ at::Tensor attend_with(const LayerTerms& terms, const at::Tensor& q, const at::T
   at::Tensor scores;
   if (terms.clip) {
     scores = clipped_angle_scores(q, k, *terms.clip) * scale;
-    // The mask is one for all heads and batch rows, or one for each, as in masked_scores.
+    // All heads and batch rows share one mask, or each has its own, as in masked_scores.
     if (terms.mask.defined()) scores = (flat(scores) + terms.mask).view(scores.sizes());
   } else {
     auto turned_q = heads_first(q, terms.q_rotations);

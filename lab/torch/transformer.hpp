@@ -14,7 +14,7 @@
 
 namespace rotary::lab {
 
-// Initial weights are normal with this deviation, or less before a residual sum (GPT-2).
+// The standard deviation of initial weights. residual_std(): before a residual sum (GPT-2).
 inline constexpr double weight_std = 0.02;
 [[nodiscard]] double residual_std(const ModelConfig& model);
 // The biases are 0.
@@ -43,7 +43,7 @@ TORCH_MODULE(Layer);
 
 class TransformerImpl : public torch::nn::Module {
  public:
-  // Models that differ only in encoding start with equal weights where both have them.
+  // Models that differ only in encoding start with equal values in the weights they share.
   TransformerImpl(const ModelConfig& model, const Encoding& encoding, std::uint64_t seed);
 
   // inputs [batch, tokens]; predicted: flat indices into them, or undefined for all. Returns logits
@@ -70,9 +70,9 @@ class TransformerImpl : public torch::nn::Module {
 };
 TORCH_MODULE(Transformer);
 
-// out [batch, tokens, heads · head_dim] for q, k, v [batch, tokens, heads, head_dim]. Without
-// positions k and v may have another number of tokens. Linear attention equals linear_attend(). It
-// computes all scores, at quadratic cost, which is no slower at these lengths.
+// Take q, k, v [batch, tokens, heads, head_dim], return [batch, tokens, heads · head_dim]. Without
+// positions, k and v of attend_with() may have another number of tokens. attend_linearly() equals
+// linear_attend(). Its cost is quadratic, which is no slower at these lengths.
 [[nodiscard]] at::Tensor attend_linearly(const LayerTerms& terms, Task task, const at::Tensor& q,
                                          const at::Tensor& k, const at::Tensor& v);
 [[nodiscard]] at::Tensor attend_with(const LayerTerms& terms, const at::Tensor& q,

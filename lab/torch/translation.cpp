@@ -199,7 +199,7 @@ class Translation final : public Learner {
   }
 
  private:
-  // Calls `call` with batches of questions of similar length, and with their indices in questions_.
+  // Calls call(batch, indices) with questions of similar length and their indices in questions_.
   void for_batches(const auto& call) {
     const torch::NoGradGuard no_gradient;
     std::vector<TokenPair> asked;

@@ -80,11 +80,11 @@ TORCH_MODULE(EncoderDecoder);
 // Each target's loss by row, [rows, target_tokens]; 0 for padding.
 [[nodiscard]] at::Tensor translation_losses(EncoderDecoder& model, const PairBatch& batch);
 
-// The loss for backward(). Label smoothing spreads a tenth of the target over all pieces.
+// The loss for backward(). Label smoothing spreads a tenth of the target's weight over all pieces.
 [[nodiscard]] LossSum smoothed_loss(EncoderDecoder& model, const PairBatch& batch);
 
-// For each source row, appends the most probable piece up to the end or `tokens` pieces. Results
-// exclude the end.
+// Translates each source row: takes the most probable piece each time, up to the end piece or
+// `tokens` pieces. Results exclude the end piece.
 [[nodiscard]] std::vector<std::vector<std::int64_t>> translate(EncoderDecoder& model,
                                                                const PairBatch& batch,
                                                                std::int64_t tokens);

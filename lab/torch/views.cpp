@@ -97,7 +97,7 @@ void use_device(const std::string& name) {
                     "torch {} sees none",
                     TORCH_VERSION));
   }
-  // On one machine each process gets its own GPU while there are enough.
+  // On one machine, each process gets its own GPU if there are enough.
   const char* const local_rank = std::getenv("LOCAL_RANK");
   const auto index = local_rank == nullptr ? 0UL : std::strtoul(local_rank, nullptr, 10);
   chosen() =
