@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verifies the package's calls, then times them beside torch's on one thread. Contenders alternate
-in many rounds, and the fastest round counts. Usage: bench.py [--rounds N]"""
+"""Times the package's calls beside torch's on one thread. Prefill is verified first. Contenders
+alternate in many rounds, and the fastest round counts. Usage: bench.py [--rounds N]"""
 
 import argparse
 import subprocess

@@ -45,7 +45,7 @@ struct QuantizedArray {
   Array scales = {};
 };
 
-// True for (elements, scales), as rotary/_caches.py passes QuantizedHeads.
+// True for a tuple (elements, scales), which rotary/_caches.py passes for QuantizedHeads.
 [[nodiscard]] bool is_quantized(nb::handle object);
 [[nodiscard]] QuantizedArray quantized_to_read(nb::handle object, const char* what);
 [[nodiscard]] QuantizedArray quantized_to_write(nb::handle object, const char* what);

@@ -21,7 +21,7 @@ std::string_view name_of(ErrorCode code) {
   return "unknown";
 }
 
-// C++ names at the beginning of a message, and the names of these parameters in Python.
+// Parameters that begin a message: the C++ name, then the Python name.
 constexpr std::array<std::array<std::string_view, 2>, 8> renamed = {
     {{"context_tokens", "context"},
      {"most_causes", "causes"},

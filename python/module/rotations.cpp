@@ -92,7 +92,7 @@ struct ArrayNames {
   const char* source;
 };
 
-// Returns the views to write and to read, of one array if in place. `read` keeps the source alive.
+// Returns the views to write and to read: the same view if in place. `read` keeps the source alive.
 Transfer transfer_of(nb::handle out, nb::handle source, std::string_view layout,
                      const ArrayNames& names, Array& read) {
   if (source.is(out)) {

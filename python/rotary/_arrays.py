@@ -30,7 +30,7 @@ def is_torch(x) -> bool:
 
 
 def numpy_operand(x, what: str):
-    """Returns x; for bfloat16, which NumPy cannot export, its bits as uint16."""
+    """Returns x, or the bits of a bfloat16 array as uint16: NumPy cannot export bfloat16."""
     dtype = x.dtype
     if type(x) is np.ndarray and (dtype is _F32 or dtype is _F16 or dtype is _F64):
         return x  # the usual case, three times as fast as the checks below

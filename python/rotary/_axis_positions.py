@@ -28,7 +28,7 @@ class TextTokenRun:
 @checked
 @dataclasses.dataclass(frozen=True)
 class ImagePatches:
-    """An image. rows, columns: of patches before merging (image_grid_thw[1:])."""
+    """An image. rows, columns: the size in patches before merging (image_grid_thw[1:])."""
 
     rows: int
     columns: int
@@ -37,7 +37,7 @@ class ImagePatches:
 @checked
 @dataclasses.dataclass(frozen=True)
 class VideoPatches:
-    """A video. frames, rows, columns: of patches before merging (video_grid_thw).
+    """A video. frames, rows, columns: the size in patches before merging (video_grid_thw).
 
     text_between_frames: text tokens between two frames, such as a timestamp. audio_tokens: tokens
     of the video's sound. seconds_per_frame: from one frame to the next (second_per_grid_ts).

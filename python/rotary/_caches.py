@@ -23,8 +23,8 @@ _ORDER = {"before_rotation": 1, "after_rotation": 2}
 class KeyNorm:
     """The RMS norm of keys: x / sqrt(mean(x²) + epsilon) · (weight_offset + weight).
 
-    over: the features of the mean: "each_head" (Qwen3, Gemma 3) or "all_heads" (OLMo 2). order:
-    "before_rotation" or "after_rotation" (Llama 4). weight: None: 1. weight_offset: 1 for Gemma.
+    over: the mean of "each_head" (Qwen3, Gemma 3) or "all_heads" (OLMo 2). order: "before_rotation"
+    or "after_rotation" (Llama 4). weight: None means 1. weight_offset: 1 for Gemma.
     """
 
     epsilon: float

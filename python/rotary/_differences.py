@@ -29,11 +29,11 @@ class FieldDifference:
 class RowsDifference:
     """cos and sin of two rotary embeddings, compared at every position of a context.
 
-    first_position: the first where they differ by more than 2^-8, by at_first; None: nowhere.
-    pairs: the pairs that differ. same_features: whether pair i rotates the same two features in
-    both. largest_angle_error: in radians, of largest_angle_pair. largest_score_change: of a score
-    of q and k of length 1. least_correlation: of the scores of random q and k, at the distance
-    least_correlation_distance.
+    first_position: the first position whose rows differ by more than 2^-8, or None. at_first: the
+    difference there. pairs: the pairs that differ. same_features: whether pair i of each rotates
+    the same two features. largest_angle_error: in radians, of pair largest_angle_pair.
+    largest_score_change: for q and k of length 1. least_correlation: between both scores of random
+    q and k, at the distance least_correlation_distance.
     """
 
     first_position: int | None
@@ -49,7 +49,7 @@ class RowsDifference:
 
 @dataclasses.dataclass(frozen=True)
 class RotaryDifference:
-    """A rotary embedding of each model, and the layers that use this pair of embeddings.
+    """The difference of two rotary embeddings, one of each model. layers: those with this pair.
 
     one, other: indices in Model.rotary. not_comparable: why cos and sin were not compared; None:
     they were.
@@ -132,7 +132,7 @@ def _fields(facts: Any) -> tuple[FieldDifference, ...]:
 
 
 def _names(models: tuple[Model, Model]) -> tuple[str, str]:
-    """Returns each model's card or source, cut to its end, or "one" and "other" if these agree."""
+    """Returns each model's card or source, cut to its end; "one" and "other" if they are equal."""
     named = [model.source.removeprefix("the model card ").partition(": ")[0] for model in models]
     one, other = (name if len(name) <= 40 else f"…{name[-39:]}" for name in named)
     return Difference.names if one == other else (one, other)

@@ -53,7 +53,7 @@ class Explanation:
     residual: |predicted - seen| / |seen|. bit_equal: the share of features with equal bits.
     arithmetic: the arithmetic that fits best, such as "float32_angles". separating_position: a
     token there would tell this explanation from the best one; None: no token would.
-    separating_grid: the same for image coordinates. spec: of the rotation; None if no spec has it.
+    separating_grid: the same for image coordinates. spec: the rotation as a spec, or None.
     """
 
     causes: tuple[Cause, ...]
@@ -93,7 +93,7 @@ class Identification:
     close but do not explain them.
     structure: head_dim, rotary_dim, pairing and attention_factor, from the lengths of pairs alone;
     None for tables and frequencies.
-    turns_per_token: radians per position of each pair, measured.
+    turns_per_token: the measured radians per position of each pair.
     first_position: the position found for the first token, if identify() got no positions.
     positions: the position of each token, if some cannot be read or differ from the explanation.
     checked_tokens: how many tokens were compared with the best explanation.

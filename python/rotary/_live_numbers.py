@@ -77,7 +77,7 @@ def _matches(seen: np.ndarray, wanted: np.ndarray, tolerance: float = _TOLERANCE
 
 
 def _rounded_to(seen: np.ndarray, wanted: np.ndarray) -> str | None:
-    """Returns the narrow type whose rounding turns the right numbers into these, or None."""
+    """Returns the 16-bit type whose rounding turns `wanted` into `seen`, or None."""
     for name, bits in _BITS.items():
         mantissa, _ = np.frexp(seen)
         scaled = np.ldexp(mantissa, bits)
@@ -98,7 +98,7 @@ def _broken(seen: np.ndarray) -> Fault | None:
 
 
 def _context_of(seen: np.ndarray, expected: Expected) -> int | None:
-    """Returns the context for which a rule gives these frequencies, or None."""
+    """Returns the context for which the spec's rule gives the frequencies `seen`, or None."""
     if not expected.spec.depends_on_context:
         return None
     length = expected.context or 1
@@ -207,8 +207,8 @@ def _columns(pairs: int, width: int) -> dict[str, np.ndarray]:
 
 def judge_tables(cos: np.ndarray, sin: np.ndarray, expected: Expected,
                  dtype_error: float, first_position: int = 0) -> Fault | str | None:
-    """Judges tables [positions, columns] from first_position on; returns as judge_frequencies().
-    dtype_error: half_unit() of the tables."""
+    """Judges tables [positions, columns] that begin at first_position. Returns a fault, None or a
+    reason, as judge_frequencies() does. dtype_error: half_unit() of the tables."""
     rates = expected.frequencies
     layouts = _columns(rates.size, cos.shape[-1])
     if not layouts:
@@ -242,8 +242,8 @@ def judge_tables(cos: np.ndarray, sin: np.ndarray, expected: Expected,
 
 def _first_wrong(cos: np.ndarray, sin: np.ndarray, expected: Expected,
                  column: np.ndarray) -> tuple[int, float]:
-    """Returns the first of at most 16384 rows that errs by more than 2^-6, else the last row of the
-    table, and the largest error."""
+    """Compares at most 16384 rows. Returns the first that errs by more than 2^-6, or the table's
+    last row; and the largest error."""
     at = np.arange(min(len(cos), 16384))
     angle = (at[:, None] * expected.frequencies)[:, column]
     error = np.abs(cos[at] + 1j * sin[at] - expected.attention_factor * np.exp(1j * angle))

@@ -214,7 +214,7 @@ def model_cards() -> tuple[str, ...]:
 
 
 def _card(text: str) -> str | None:
-    """Returns the card's name for a name in any case or a model id of the hub, or None."""
+    """Returns the card that the text names, in any letter case or as a hub id, or None."""
     names = {name.lower(): name for name in model_cards()}
     return names.get(text.lower()) or names.get(text.rpartition("/")[2].lower())
 

@@ -35,7 +35,7 @@ class RotarySpec:
 
     head_dim: features of a head. base: rope_theta.
     pairing: "half", "interleaved" or "interleaved_to_half" (see Pairing).
-    rotary_dim: how many features rotate, from first_feature on; None: all of these.
+    rotary_dim: how many features rotate, from first_feature on; None: all from there on.
     scaling: a rule, with the names of configs: Scaling(rope_type="linear", factor=8).
     sense: "negative" negates every angle (NanoChat).
     xpos: scale_base and center of xPos.
@@ -182,7 +182,7 @@ class Frequencies:
 
     @checked
     def rotate_alike(self, other: Frequencies) -> bool:
-        """Whether keys rotated with one fit queries of the other; if not, shift() the keys."""
+        """Whether keys rotated with `other` fit queries rotated with this; if not, shift() keys."""
         return self._core.rotate_alike(other._core)
 
     @checked

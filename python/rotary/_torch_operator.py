@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rotates torch tensors: with an operator under gradients, tracing or transforms, else by their
-addresses."""
+"""Rotates torch tensors by their addresses. Under gradients, tracing or transforms, an operator
+rotates them."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def __dir__() -> list[str]:
     return __all__
 
 _NAME = re.compile(r"Rotary(?:Positional?)?Embedding$")
-_FIRST = 4  # positions from which the layout of a class is learned
+_FIRST = 4  # how many first positions show the layout of a class
 _TOLERANCE = 1e-5  # above the float32 error at these positions, far below another layout's
 _ROUNDED = 2.0**-5  # for frequencies or tables cast to 16 bits; another layout differs by 1
 
@@ -191,8 +191,8 @@ def _resolved(text: str) -> Model:
 class _Undo:
     """Undoes patch(), when called or at the end of a with block.
 
-    patched: modules or classes that return exact tables. skipped: names of rotary modules without a
-    config.
+    patched: modules or classes that return exact tables. skipped: names of rotary modules that no
+    config describes.
     """
 
     def __init__(self, patched: list, skipped: list[str], restore: Callable[[], None]) -> None:
@@ -215,8 +215,8 @@ class _Undo:
 
 
 def _rotary_modules(model: torch.nn.Module) -> tuple[list, list[str]]:
-    """Returns (module, model) for each rotary module, and the names of those without a config.
-    model: of the nearest parent's config; None if the module has its own config."""
+    """Returns (module, model) for each rotary module, and the names of the skipped ones. model: of
+    the nearest parent's config; None if the module has its own config."""
     found, skipped = [], []
     configs: dict[str, Any] = {}
     for name, module in model.named_modules():

@@ -25,7 +25,7 @@ def test_read_only_arrays_may_be_read_and_not_written():
 
 
 @pytest.mark.parametrize("dtype", ["int32", "uint16", "bool", "complex64", "float128", "<U3", "O"])
-def test_other_dtypes_are_refused_by_name(dtype):
+def test_unusable_dtypes_are_refused_by_name(dtype):
     x = np.zeros((3, 8), dtype)
     with pytest.raises(TypeError, match=f"q must be of float32, .*, got .*{x.dtype}"):
         ROWS.rotate(x, layout="td")

@@ -19,7 +19,7 @@ def test_an_image_between_texts_has_ids_counted_by_hand():
     assert (made.group_ends, made.delta) == ((5, 11, 14), -3)
 
 
-def test_seconds_per_frame_and_ids_per_second_space_video_ids():
+def test_seconds_per_frame_and_ids_per_second_set_the_step_of_video_ids():
     video = rotary.VideoPatches(3, 2, 2, seconds_per_frame=1.5)
     made = rotary.m_rope_positions([video, TEXT(1)], "qwen2.5-vl")
     # Text after the video gets lower ids than its frames: the model's defect, kept on purpose.

@@ -198,7 +198,7 @@ def test_wrong_tables_of_plain_modules_are_found(make):
     assert all(name.startswith("layers.3.") for name in finding.names)
 
 
-def test_tables_of_an_unknown_layout_are_named():
+def test_tables_of_an_unknown_layout_are_listed_and_not_judged():
     spec = rotary.RotarySpec(head_dim=16, base=1e4, pairing="half")
     model = Layers(lambda layer, angle, at: layer.register_buffer("cos_cached", angle[None].cos()))
     found = rotary.check(model, spec=spec)

@@ -31,7 +31,7 @@ def test_a_card_is_found_by_its_name_and_by_a_hub_id():
 
 
 @pytest.mark.filterwarnings("ignore::rotary.ModelWarning")
-def test_every_card_resolves_or_is_refused_by_name():
+def test_every_card_resolves_or_is_refused_as_unsupported_or_malformed():
     for name in rotary.model_cards():
         try:
             rotary.resolve(name)

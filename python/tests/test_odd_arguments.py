@@ -190,7 +190,7 @@ else:
         "transformers.patch": (lambda **n: len(rotary.transformers.patch(**n).patched),
                                {"target": torch.nn.ModuleList([TinyRotaryEmbedding()])}),
     }
-# Classes without a row in CALLS: results of other calls, errors, holders of names and values.
+# Classes whose constructors are not in CALLS: results of other calls, errors, containers.
 NOT_MADE = {"Cause", "Difference", "Error", "Explanation", "Figure", "Identification", "Layer",
             "LiveCheck", "LiveFinding", "MRopePositions", "Model", "ModelRotary", "ModelWarning",
             "Page", "Pairing", "Parameters", "PositionCheck", "PositionFinding", "ReadPositions",
@@ -281,8 +281,8 @@ def fits(hint, value):
 
 
 def is_right(call, parameter, hint, value, result):
-    """Whether the parameter accepts this value. A NumPy number must give the result of the equal
-    Python number."""
+    """Whether the parameter should accept this value. A NumPy number must also give the result of
+    the equal Python number."""
     if isinstance(value, np.generic) and parameter != "mask":
         plain = float(value) if isinstance(value, np.floating) else value.item()
         kind, expected = outcome(call, {parameter: plain})

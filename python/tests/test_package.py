@@ -93,7 +93,7 @@ def test_the_tool_and_python_m_rotary_give_the_same_answer():
 
 
 @pytest.mark.skipif("ROTARY_WHEEL" not in os.environ, reason="ROTARY_WHEEL names no wheel")
-def test_the_wheel_is_small_and_complete():
+def test_the_wheel_is_small_and_has_the_tool_and_all_notices():
     path = pathlib.Path(os.environ["ROTARY_WHEEL"])
     assert path.stat().st_size <= 6 * 1000**2, "a wheel has at most 6 MB"
     assert "-cp310-abi3-manylinux_2_" in path.name

@@ -32,7 +32,7 @@ def test_rotate_equals_the_definition_in_any_layout(layout, first):
         np.testing.assert_allclose(made.transpose(back), expected, atol=2e-6)
 
 
-def test_other_pairings_equal_their_definitions():
+def test_both_interleaved_pairings_equal_their_definitions():
     spec = SPEC.replace(pairing="interleaved")
     x, positions = numbers(16, 64), np.arange(7, 23)
     made = spec.frequencies().rotate(x, positions=positions, layout="td")
@@ -173,7 +173,7 @@ def test_tables_have_every_form():
         F.tables(positions, form="neox")
 
 
-def test_rows_of_another_program_rotate():
+def test_rotations_made_of_given_rows_rotate():
     cos, sin = F.tables(range(5), form="pairs")
     rotations = rotary.Rotations.of_rows(SPEC, cos, sin)
     x = numbers(5, 64)
@@ -198,7 +198,7 @@ def test_transformers_numerics_round_as_the_model_does():
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 @pytest.mark.parametrize("pairing", ["half", "interleaved"])
-def test_vllm_numerics_are_bit_identical_to_its_kernel(dtype, pairing):
+def test_vllm_numerics_equal_its_formula_bit_for_bit(dtype, pairing):
     torch = pytest.importorskip("torch")
     f = SPEC.replace(numerics="vllm", pairing=pairing, rounding="result").frequencies()
     d, tokens = SPEC.head_dim, 64

@@ -53,7 +53,7 @@ def test_positions_may_be_tensors():
         F.rotate(x, positions=ids.bfloat16(), layout="bhtd")
 
 
-def test_a_gradient_is_never_cut():
+def test_gradients_flow_or_their_tensors_are_refused():
     x = tensor(1, 2, 5, 16, grad=True)
     made = ROWS.rotate(x, layout="bhtd")
     assert made.requires_grad
@@ -120,7 +120,7 @@ def test_fused_projections_rotate_as_views():
     assert torch.equal(qkv[:, :, :3], ROWS.rotate(before[:, :, :3], layout="bthd"))
 
 
-def test_frameworks_are_not_mixed():
+def test_arrays_of_two_frameworks_are_refused():
     with pytest.raises(TypeError, match="of one framework, got numpy and torch"):
         ROWS.rotate(tensor(5, 16), numbers(5, 16), layout="td")
 
@@ -245,7 +245,7 @@ def test_the_module_has_no_parameters_or_buffers():
                                                        layout="td"))
 
 
-def test_biases_add_to_scaled_dot_product_attention():
+def test_a_bias_table_is_a_mask_for_scaled_dot_product_attention():
     bias = rotary.Bias("alibi", heads=2)
     table = rotary.torch.bias_table(bias, 4, 4)
     assert table.shape == (1, 2, 4, 4)

@@ -83,8 +83,8 @@ def test_patched_logits_differ_by_the_rounding_of_angles_at_most(family):
             cos, sin, frequencies = wide_tables(module, ids, *layer_type)
             pairs = cos.shape[-1]
             step = made[0].shape[-1] // pairs if family == "Cohere" else 1
-            # The class's float32 frequency has a relative error below 2^-21, which the angle
-            # multiplies by the position. cos and sin in float32 add 1e-6.
+            # The class's float32 frequency has a relative error below 2^-21. The error of an angle
+            # grows with the position. cos and sin in float32 add 1e-6.
             bound = (FAR + 8) * frequencies * 2.0**-21 + 1e-6
             for row, expected in zip(made, (cos, sin)):
                 assert bool(((row[..., ::step][..., :pairs] - expected).abs() <= bound).all())
@@ -183,7 +183,7 @@ def test_a_pretrained_config_resolves_like_its_file():
     assert spec.scaling["rope_type"] == "llama3" and spec.head_dim == 16
 
 
-def test_training_matches_the_original():
+def test_a_patched_model_trains_like_the_original():
     def losses(patched):
         model, _ = tiny("Llama")
         if patched:
@@ -203,7 +203,7 @@ def test_training_matches_the_original():
 
 
 @pytest.mark.parametrize("family", ["Llama", "GptOss", "Phi3"])
-def test_a_model_with_cast_buffers_is_judged_by_its_spec(family):
+def test_a_model_with_cast_buffers_gets_tables_of_its_spec(family):
     model, _ = tiny(family)
     model = model.to(torch.bfloat16)
     undo = rotary.transformers.patch(model)
