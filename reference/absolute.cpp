@@ -76,7 +76,7 @@ std::vector<long double> sinusoidal_inv_freq(const SinusoidalSpec& spec) {
 
 std::vector<CosSin> sinusoidal_angles(const Sinusoidal& sinusoidal, long double position) {
   std::vector<CosSin> angles;
-  // The sum of both positions may exceed int64.
+  // The sum of position and offset can exceed int64.
   const auto offset = static_cast<long double>(sinusoidal.spec.position_offset);
   for (const double inv_freq : sinusoidal.inv_freq)
     angles.push_back(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Positions on several axes by definition. Each rule appends one place for each token.
+// Positions on several axes by definition, token by token.
 #pragma once
 
 #include <array>

@@ -26,7 +26,7 @@ struct HeadRotation {
   Direction direction = Direction::forward;
 };
 
-// Block-diagonal matrix R^d_{Theta,m}: RoFormer (arXiv 2104.09864), eq. 15. d^2 products.
+// Block-diagonal matrix R^d_{Theta,m}, with d^2 products: RoFormer (arXiv 2104.09864), eq. 15.
 [[nodiscard]] std::vector<long double> rotate_by_matrix(
     std::span<const long double> x,  // [head_dim]
     const HeadWindow& window, const HeadRotation& rotation);

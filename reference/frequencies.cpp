@@ -155,8 +155,8 @@ Frequencies scale(const DoublingNtkScaling& rule, const Rope& rope) {
 }
 
 // Ding et al. 2024 (arXiv 2402.13753), §2 and §3: theta_i / lambda_i. Contexts beyond the trained
-// one use the long list. A = sqrt(1 + ln s / ln L): microsoft/LongRoPE, rope/longrope.py, policy
-// "su".
+// one use the long list, unless rule.lists names one list. A = sqrt(1 + ln s / ln L):
+// microsoft/LongRoPE, rope/longrope.py, policy "su".
 Frequencies scale(const LongRopeScaling& rule, const Rope& rope) {
   const bool extended = rule.lists == LongRopeSwitch::by_context
                             ? rope.context_tokens > rule.original_context_tokens
@@ -202,8 +202,8 @@ Frequencies scale(const MixedNtkScaling& rule, const Rope& rope) {
 }
 
 // bloc97 2023, "NTK-By-Parts"; jquesnelle/yarn, LlamaPartNTKScaledRotaryEmbedding. One mask blends
-// NTK-aware with linear frequencies, another the original ones with the result. A mask falls from 1
-// (many rotations) to 0 (few); its ends are rounded outwards to integer pairs.
+// NTK-aware with linear frequencies. Another blends the result with the original frequencies. A
+// mask falls from 1 (many rotations) to 0 (few); its ends are rounded outwards to integer pairs.
 Frequencies scale(const NtkByPartsScaling& rule, const Rope& rope) {
   const YarnScaling context{.original_context_tokens = rule.original_context_tokens};
   const auto mask = [&](std::int64_t i, long double many, long double few) {

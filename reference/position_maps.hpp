@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention under a position map by definition: one angle per pair of features, query and key.
+// Attention under a position map by definition: each pair has its own angle for each query and key.
 #pragma once
 
 #include <cstdint>
