@@ -48,7 +48,7 @@ struct BlockRuns {
 
 [[nodiscard]] BlockRuns runs_of(const SinusoidalSpec& spec, const PairBlock& block) noexcept;
 
-// Copies pairs to the values of the runs.
+// Copy the block's pairs to the values of its runs (scatter) or back (gather).
 void scatter_pairs(const PairBlock& block, const BlockRuns& runs, RunValues& values) noexcept;
 void gather_pairs(const RunValues& values, const BlockRuns& runs, PairBlock& block) noexcept;
 

@@ -200,7 +200,7 @@ Status check_tables(const TableView& dst, const ConstTableView& src) {
   return check_apart({{"dst"}, heads_view(dst)}, {{"src"}, heads_view(src)});
 }
 
-// The first tap starts the sum, not 0, so that a copied row keeps its bits, -0 included.
+// The sum starts from the first tap instead of 0, so a copied row keeps its bits, even those of -0.
 void make_row(const TableView& dst, const ConstTableView& src, std::int64_t row, const Taps& taps) {
   RunValues sum;
   RunValues read;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Classes that set the default modes of IEEE 754 when a call enters the library. A program may have
 // changed a thread's modes: the rounding direction, flushing of subnormals to 0, traps, and on x86
-// the precision of x87 registers. docs/numeric-contract.md, "Modes of the caller".
+// the precision of x87 registers. See docs/numeric-contract.md, "Modes of the caller".
 #pragma once
 
 #include <cfenv>
@@ -99,7 +99,7 @@ inline DefaultModes::~DefaultModes() {
 
 #endif
 
-// Both sums are 1 only if rounding is to nearest. To read the modes would take ten times as long.
+// sum + less equals sum - less only under rounding to nearest. Reading modes is ten times slower.
 [[nodiscard]] inline bool rounds_to_nearest() noexcept {
   static const volatile double one = 1;
   constexpr double less = 0x1p-60;  // less than half a unit in the last place of 1
@@ -107,7 +107,7 @@ inline DefaultModes::~DefaultModes() {
   return !(sum + less > sum - less);
 }
 
-// Sets the default modes if rounding is not to nearest; otherwise keeps all modes. For calls of
+// Sets the default modes if rounding is not to nearest; otherwise keeps all modes. Serves calls of
 // some tens of nanoseconds, which DefaultModes would make a tenth longer.
 class NearestRounding {
  public:

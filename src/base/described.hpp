@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists made from the facts (Describe) of a variant's alternatives.
+// Names of variants and enumerations, made from their Describe (rotary/describe.hpp).
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ constexpr auto names_of(std::type_identity<std::variant<Alternatives...>>) {
 template <class Variant>
 inline constexpr std::array names = names_of(std::type_identity<Variant>());
 
-// The default value of the alternative with this name, in Wrapper, a struct of the variant.
+// A Wrapper that holds the default value of the alternative with this name, or nothing.
 template <class Wrapper, class... Alternatives>
 std::optional<Wrapper> named(std::string_view name,
                              std::type_identity<std::variant<Alternatives...>>) {

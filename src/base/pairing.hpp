@@ -39,7 +39,7 @@ struct PairOrder {
   return pair_order(pairing).read == pair_order(pairing).written;
 }
 
-// The pairing of heads that this one has rotated.
+// The pairing of heads after a rotation with `pairing`.
 [[nodiscard]] constexpr Pairing rotated(Pairing pairing) noexcept {
   return pair_order(pairing).written == FeatureOrder::halves ? Pairing::half : Pairing::interleaved;
 }

@@ -40,8 +40,8 @@ namespace rotary {
   return row[to.size()];
 }
 
-// "; did you mean factor?" for the nearest name, if it is at most two edits away and longer than
-// their number; otherwise "". Does not suggest the text itself.
+// "; did you mean factor?" for the nearest name, if it is at most two edits away and has more
+// letters than that; otherwise "". Does not suggest the text itself.
 [[nodiscard]] inline std::string did_you_mean(std::string_view text,
                                               std::span<const std::string_view> names) {
   constexpr std::size_t most_edits = 2;

@@ -22,7 +22,7 @@ rotary_status rotary_frequencies_of_inv_freq(const rotary_window* window, const 
     const auto head_window = rotary::c_api::window(window);
     if (!head_window) return head_window.error();
     if (inv_freq == nullptr) return null_argument("inv_freq");
-    // Precedes the reading of `count` entries.
+    // Must be checked before `count` entries are read.
     if (std::cmp_not_equal(count, head_window->pairs())) {
       return rotary::invalid_argument("count must be rotary_dim / 2, ", head_window->pairs(),
                                       "; got ", count);

@@ -58,7 +58,7 @@ Result<rotary::ResolveOptions> resolve_options(const rotary_resolve_options* fro
   return result;
 }
 
-// A ByteSource whose context is the caller's source.
+// A ByteSource of the caller's memory, or one that calls the caller's read_at.
 Result<rotary::ByteSource> byte_source_of(const rotary_byte_source& from) {
   if (from.read_at == nullptr) {
     if (from.context == nullptr) return null_argument("source.context");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and writes structs of callers that were compiled with an earlier header, whose structs are
-// shorter, or with a later one.
+// Reads and writes structs of callers that were compiled with this header, an earlier one (whose
+// structs are shorter) or a later one.
 #pragma once
 
 #include <algorithm>
@@ -89,7 +89,7 @@ template <class T>
   return read_struct(argument, from);
 }
 
-// Writes the part of value that fits *to, except for struct_size, which it reads.
+// Writes as much of value as fits *to. Reads to->struct_size and leaves it unchanged.
 template <class T>
 [[nodiscard]] Status write_struct(std::string_view argument, T* to, T value) {
   if (to == nullptr) return null_argument(argument);

@@ -11,11 +11,11 @@
 
 namespace rotary::identification {
 
-// The position of the sample's first token that is not all zeros, minus that token's index.
+// The position found for the sample's first token that is not all zeros, minus the expected one.
 [[nodiscard]] double first_position_of(const Turning& turning, const Sample& sample);
 
 // The positions of all tokens of a sample, found with the Turning of a readable operation. Empty if
-// no position explains one of the tokens.
+// some token has no position that explains it.
 [[nodiscard]] std::optional<std::vector<double>> positions_of_sample(const Turning& turning,
                                                                      const Sample& sample);
 

@@ -32,7 +32,7 @@ constexpr double most_roundings = 1000;
 
 using Complex = std::complex<double>;
 
-// A rotation by 0 that reads and writes the features which the configured rotation wrote.
+// The Turning of a second rotation, of the features that the configured one wrote, with factor 1.
 Turning nothing_more(const Start& start) {
   Turning further = start.turning;
   further.attention_factor = 1;

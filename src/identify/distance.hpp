@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the first position at which two explanations of the same numbers differ.
+// Finds a position at which two explanations of the same numbers visibly differ.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ class Distance {
  public:
   Distance(const Operation& one, const Operation& other, const Start& start);
 
-  // The smallest position at which the difference is larger than rounding. on_grid: coordinates
-  // differ from axis to axis, and the result is the first axis's.
+  // A position at which the difference is larger than rounding. Searches upwards in growing steps.
+  // on_grid: coordinates differ from axis to axis, and the result is the first axis's.
   [[nodiscard]] std::optional<std::int64_t> first_visible(bool on_grid);
 
  private:

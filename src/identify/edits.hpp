@@ -48,7 +48,7 @@ enum Aspect : std::uint32_t {
       base_aspect | rule_aspect | original_aspect | ramp_aspect | exponent_aspect | blend_aspect,
   position_aspects = sense_aspect | stretch_aspect | offset_aspect | counted_aspect |
                      precision_aspect | coordinate_aspect,
-  // The parts on which a Turning depends: all but these.
+  // The parts on which a Turning depends.
   turning_aspects = all_aspects & ~(order_aspect | swap_aspect | stretch_aspect | offset_aspect |
                                     counted_aspect | coordinate_aspect),
 };

@@ -85,8 +85,8 @@ Status check_options(const IdentifyOptions& options) {
   return {};
 }
 
-// A table of cos and sin has one number per pair and no head. Its pairs are written as for a head
-// whose paired features are half a head apart.
+// A table of cos and sin has one number per pair and no head. The spec treats it as a head whose
+// paired features are half a head apart.
 void use_table_window(RotarySpec& spec, const Sample& sample) {
   spec.head_dim = static_cast<std::int64_t>(sample.features);
   spec.rotary_dim.reset();
@@ -160,8 +160,8 @@ Result<Start> start_of(const ModelSpec& model, const IdentifyOptions& options,
   return start;
 }
 
-// Finds the first token's position, adds it to all positions and returns it. Takes the first
-// mistake with which every token has a position, else the position that fits best.
+// Finds the first token's position, adds it to all positions and returns it. Tries no mistake, then
+// each mistake, until every token has a position; otherwise takes the position that fits best.
 std::optional<std::int64_t> find_first_position(const Start& start, Sample& sample) {
   Search search(start, 1);
   std::optional<double> found;

@@ -34,7 +34,7 @@ double exponent(const Operation& operation, const HeadWindow& window, std::size_
   return 2 * i / d;
 }
 
-// Llama 3's rule depends on a pair's wavelength. The other rules depend on the pair's index.
+// Scales a frequency by Llama 3's rule. Other rules depend on the pair's index instead.
 double llama3_scaled(const Llama3Scaling& rule, double frequency) {
   const double turns =
       static_cast<double>(rule.original_context_tokens) * frequency / (2 * 3.14159265358979323846);
@@ -61,8 +61,7 @@ void round_frequencies(DType dtype, Turning& turning) {
   for (double& frequency : turning.inv_freq) frequency = rounded_to(dtype, frequency);
 }
 
-// If the rule blends scaled frequencies (for slow pairs) with unscaled ones: a rule that gives the
-// scaled frequencies alone. Empty for other rules.
+// The rule that a blending rule applies to its slow pairs. Empty for rules that do not blend.
 std::optional<Scaling> slow_end(const Scaling& rule) {
   if (const auto* const yarn = std::get_if<YarnScaling>(&rule)) return LinearScaling{yarn->factor};
   if (const auto* const llama3 = std::get_if<Llama3Scaling>(&rule))
@@ -196,8 +195,8 @@ class Rows {
     return operation_.cos_sin_swapped ? CosSin{row.sin, row.cos} : row;
   }
 
-  // The pair whose cos and sin a pair's first feature takes. The pair has features 2i and 2i + 1,
-  // or i and i + d/2, of the window.
+  // The pair whose cos and sin the first feature of `pair` takes. Pair i of the window has features
+  // 2i and 2i + 1, or i and i + d/2.
   [[nodiscard]] std::size_t of_first(std::size_t pair) const {
     if (!operation_.other_table) return pair;
     return reads_half() ? pair / 2 : 2 * pair % pairs_;

@@ -93,7 +93,7 @@ bool is_left_padding(const ReadPositions& p) {
   });
 }
 
-// True if some position is not the one before plus 1, and may(position, the one before) holds for
+// True if some position is not the previous one plus 1, and may(position, previous) is true for
 // every such position.
 template <class May>
 bool breaks(std::span<const double> positions, May may) {
@@ -260,8 +260,8 @@ struct Run {
   std::size_t end;
 };
 
-// The longest run that starts with this token. Either all tokens were found at one position, or the
-// steps of expected and found positions are constant. Constant steps must be 0 or 1, or equal.
+// The longest run that starts with this token. Either all its tokens were found at one position, or
+// expected and found positions rise by constant steps. Each step is 0 or 1, or both are equal.
 Run run_from(const Row& row, std::size_t first) {
   std::size_t end = first + 1;
   const auto step = [](std::span<const double> positions, std::size_t t) {

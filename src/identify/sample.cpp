@@ -148,7 +148,7 @@ Status check_not_zero(const Sample& sample) {
       "the tokens looked at");
 }
 
-// Sets a 16-bit dtype if all float32 numbers fit it, because such numbers are often saved as
+// Sets a 16-bit dtype if it holds all numbers exactly: programs often save 16-bit numbers as
 // float32.
 void narrow_dtype(Sample& sample) {
   for (const DType dtype : {DType::bf16, DType::f16, DType::f32}) {
@@ -253,7 +253,7 @@ Sample Dump::part(std::int64_t row, std::int64_t first, std::int64_t count) cons
   Places places;
   for (std::int64_t t = first; t < first + count; ++t)
     places.tokens.push_back({.batch = row, .token = t});
-  // A view with a head stride of 0 has one head.
+  // Views with a head stride of 0 repeat one head.
   const bool is_shared = before.strides.head == 0 && after.strides.head == 0;
   const std::int64_t heads = is_shared ? 1 : before.extents.heads;
   for (std::int64_t head = 0; head < heads; ++head) places.heads.push_back(head);

@@ -259,7 +259,7 @@ void Search::find_arithmetic(Candidate& candidate) {
   }
 }
 
-// Tries other arithmetic for candidates that nearly explain the sample.
+// Tries other arithmetic for candidates that nearly explain the sample, and for at least four.
 void Search::find_arithmetics() {
   sort_by(candidates_,
           [](const Candidate& each) { return std::pair(!each.is_near(), each.edits.size()); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares every mistake, and every pair of mistakes, with the sample.
+// Compares mistakes, and pairs of mistakes, with the sample.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace rotary::identification {
 // Up to two mistakes, as indices into the edits of a search.
 using Combination = std::vector<std::size_t>;
 
-// Candidates with a residual up to this many times the tolerance are tried with other arithmetic.
+// A candidate nearly explains the sample if its residual is at most this many times its tolerance.
 inline constexpr double near = 4;
 
 struct Candidate {
@@ -85,7 +85,7 @@ class Search {
 // The base that fits the sample best, with the structure from norms. It need not be a common base.
 [[nodiscard]] std::optional<double> fitted_base(const Start& start, const Operation& operation);
 
-// An edit of one offset or one factor, if it turns the sample's positions into `positions`.
+// An edit of the offset that gives `positions`, else of the factor that fits them best.
 [[nodiscard]] std::optional<Edit> rule_of_positions(const Start& start,
                                                     const std::vector<double>& positions);
 

@@ -56,7 +56,7 @@ bool reorders(const Rotations* rotations) {
   return rotations != nullptr && !keeps_order(rotations->window().pairing);
 }
 
-// The extents that k_rotations must cover. With pages, they may cover more than every sequence.
+// The extents that k_rotations must have. With pages, they may have more tokens than any sequence.
 Result<Extents> turned_keys(const AttendCall& call) {
   Extents k = call.k.extents;
   const Rotations* const rotations = call.options.encoding.k_rotations;

@@ -14,7 +14,7 @@ struct MergeWeights {
   double log_sum_exp = 0;
 };
 
-// Requires an argument greater than -Inf, which is the log-sum-exp of no keys.
+// At least one argument must be greater than -Inf, which is the log-sum-exp of no keys.
 [[nodiscard]] inline MergeWeights merge_weights(double into, double from) noexcept {
   const double most = std::max(into, from);
   const double of_into = std::exp(into - most);

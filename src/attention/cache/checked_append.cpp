@@ -52,7 +52,7 @@ Status check_fit(const Names& names, const WrittenHeads& cache, const ConstHeads
                            : check_conversion(name, heads.dtype, *cache.dtype);
 }
 
-// Rotations that round each 16-bit product read and write that 16-bit dtype, not float32.
+// True if rotations round each 16-bit product. They then read and write 16 bits, not float32.
 bool rounds_16_bit_products(const AppendCall& call) {
   const Rotations* const rotations = call.options.rotations;
   return rotations != nullptr && call.heads.k.dtype != DType::f32 &&

@@ -62,7 +62,7 @@ bool for_each_slot(const SlotReader& slots, Visit visit) {
   return true;
 }
 
-// True for one sequence, or a cache filled from its start. Increasing slots cannot repeat.
+// True if every stored slot exceeds the one before. Then no slot repeats.
 bool is_increasing(const SlotReader& slots) {
   std::int64_t last = -1;
   return for_each_slot(slots, [&last](std::int64_t slot) {

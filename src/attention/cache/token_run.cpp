@@ -30,7 +30,7 @@ struct Axis {
   std::int64_t dst_stride;
 };
 
-// True if the steps of the axis join its runs of `count` elements into one contiguous stretch.
+// True if the axis's runs of `count` elements are contiguous, in src and in dst.
 bool continues(const Axis& axis, std::int64_t count) {
   return axis.count == 1 || (axis.src_stride == count && axis.dst_stride == count);
 }
@@ -54,8 +54,8 @@ void store_stretch(const Stretches& of, std::int64_t src_offset, std::int64_t ds
                  of.kernels);
 }
 
-// Goes token by token if the heads of a token are adjacent in src or dst. Otherwise goes head by
-// head within blocks of tokens. rotate-inl.hpp has the same order and the reason.
+// Goes token by token if a token's heads are closer together than a head's tokens, in src or dst.
+// Otherwise goes head by head within blocks of tokens. rotate-inl.hpp gives the reason.
 void store_stretches(const Stretches& of, const Axis& tokens, const Axis& heads) {
   const bool heads_lie_together = tokens.count == 1 ||
                                   std::abs(heads.src_stride) <= std::abs(tokens.src_stride) ||

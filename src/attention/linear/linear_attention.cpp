@@ -51,8 +51,8 @@ std::int64_t part_count(const LinearHeads& heads, const LinearSizes& sizes,
       std::min({most, static_cast<std::int64_t>(worth), key_heads(heads)}), 1);
 }
 
-// Heads of k that one part processes together. If a token's heads are closer in memory than a
-// head's tokens, these are all of the part's heads in a batch row; otherwise one.
+// Number of heads of k that a part processes together: all its heads in a batch row if a token's
+// heads are closer in memory than a head's tokens, otherwise one.
 std::int64_t heads_at_once(const LinearHeads& heads, std::int64_t parts) {
   const Extents& n = heads.k.extents;
   const Strides& s = heads.k.strides;

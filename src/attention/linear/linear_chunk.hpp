@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chunk of keys of one head, the sums it is added to, and the queries that read them.
+// A chunk of keys of one head, the sums of the keys before it, and the queries that read both.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace rotary {
 
-// A causal chunk ends before its largest exponent so far exceeds the first token's by more than
-// this. Scaling by the chunk's exponent then shrinks the first token's sums to no less than e^-8.
+// A causal chunk ends before the largest exponent so far exceeds that at its first token by more
+// than this. Rescaling to the chunk's exponent then multiplies the first sums by at least e^-8.
 inline constexpr double most_growth = 8;
 
 // The sum of keys in a query's denominator: up to the query's own key (add_up_keys), or one for all
@@ -62,7 +62,7 @@ class LinearChunk {
 
   [[nodiscard]] LinearSums& sums() noexcept { return *sums_; }
 
-  // Completes the caller's state.
+  // Stores the exponent in the caller's state.
   void end_head() {
     if (!call_.options.state) return;
     const auto at = static_cast<std::size_t>(index_of_head());
@@ -157,8 +157,8 @@ class LinearChunk {
   }
 
   // Adds the chunk's own keys to the numerators of queries [first, first + queries_at_once). Keys
-  // that all these queries see are added together, other keys query by query. A key that a query
-  // does not see is never multiplied with it: it may hold NaN.
+  // that all these queries see are added together, other keys query by query. No query is
+  // multiplied with a key that it does not see, because the key may hold NaN.
   void meet_own_keys(std::int64_t first, std::int64_t count) {
     const std::int64_t queries = std::min(queries_at_once, count - first);
     math_.multiply({.a = memory_.turned_q + first * row_,
@@ -242,7 +242,7 @@ class LinearChunk {
     return count;
   }
 
-  // Rescales the stored sums: the true sums are then e^largest times them.
+  // Rescales the stored sums. The true sums are then e^largest times the stored ones.
   void reduce_sums(double largest) {
     if (sums_->has_keys && largest != sums_->exponent) {
       const double by = std::exp(sums_->exponent - largest);

@@ -104,8 +104,8 @@ class Features {
     }
   }
 
-  // Turns exponents into ϕ(k) / e^largest for tokens [0, count). Requires largest >= their
-  // exponents.largest.
+  // Turns exponents into ϕ(k) / e^largest for tokens [0, count). `largest` must be at least every
+  // token's exponents.largest.
   void map_exponents(Real* rows, std::int64_t count, const Exponents& exponents,
                      double largest) const {
     for (std::int64_t t = 0; t < count; ++t) {

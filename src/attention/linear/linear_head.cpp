@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Causal attention, chunk by chunk: a chunk's queries read the sums from before the chunk, then its
-// own keys; then the chunk is added to the sums. Bidirectional attention adds all chunks first.
+// Causal attention goes chunk by chunk. A chunk's queries read the sums of earlier chunks and the
+// chunk's keys. Then the keys join the sums. Bidirectional attention adds all chunks first.
 #include "attention/linear/linear_head.hpp"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ class HeadPass {
   }
 
  private:
-  // Calls visit(begin, end) for each block of tokens. Every head does a block before the next one.
+  // Calls visit(begin, end) for each block of tokens, for every head before the next block.
   template <class Visit>
   void in_blocks(std::int64_t tokens, Visit visit) {
     const std::int64_t block = last_ - first_ > 1 ? tokens_of_block : tokens;
@@ -69,7 +69,7 @@ class HeadPass {
     return t;
   }
 
-  // Index at which the next document begins.
+  // Index at which the next document begins; `end` if there is none.
   [[nodiscard]] std::int64_t document_end(std::int64_t begin, std::int64_t end) const {
     std::optional<std::int32_t> document;
     for (std::int64_t t = begin; t < end; ++t) {
@@ -81,7 +81,7 @@ class HeadPass {
     return end;
   }
 
-  // Processes the head to the end of a block, or of the chunk that extends past it.
+  // Processes tokens of the head in chunks until block_end. The last chunk may extend past it.
   void causal(std::int64_t block_end) {
     const std::int64_t tokens = call_.heads.k.extents.tokens;
     LinearSums& sums = chunk_.sums();

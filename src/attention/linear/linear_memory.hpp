@@ -48,7 +48,7 @@ struct LinearSums {
   double* values;         // Σ R ϕ(k) vᵀ, [features][v_features]
   double* keys;           // Σ ϕ(k), [features]
   double exponent;        // the true sums are e^exponent times the stored ones
-  bool has_keys;          // true if any key was added; only then has exponent a meaning
+  bool has_keys;          // true if any key was added; otherwise exponent has no meaning
   std::int64_t next;      // first token not processed yet
   std::int64_t document;  // segment of the latest token that is not padding; -1: none
 };

@@ -39,7 +39,7 @@ inline constexpr std::int64_t any_distance = std::numeric_limits<std::int64_t>::
 
 // Keys selected by their distance before the query.
 struct PassKeys {
-  std::int64_t unit = 1;  // tokens; if > 1, distances count the multiples of unit in between
+  std::int64_t unit = 1;  // positions; a distance is floor(query / unit) - floor(key / unit)
   std::int64_t nearest = 0;
   std::int64_t farthest = any_distance;
 };

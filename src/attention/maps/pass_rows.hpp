@@ -26,7 +26,7 @@ struct TokenPositions {
 // Fails if a key has two positions.
 [[nodiscard]] Result<TokenPositions> key_positions(const AttendCall& call);
 
-// Largest distance from a key to a later query. Negative if no key comes before a query.
+// Largest distance from a key to a later query, at most mask.left. Negative if there is none.
 [[nodiscard]] std::int64_t farthest_key(const AttendCall& call) noexcept;
 
 // The cos/sin rows for q or for k. A pass remakes them only if it rotates tokens differently from
