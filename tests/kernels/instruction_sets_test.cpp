@@ -26,7 +26,7 @@ constexpr ConsecutivePositions positions{.first = 100, .tokens = 7};
 constexpr HeadWindow window{
     .head_dim = 94, .rotary_dim = 94, .first_feature = 0, .pairing = Pairing::half};
 
-// Restores the previous set, so that a forced run of this binary stays forced.
+// Restores the previous instruction set, which ROTARY_INSTRUCTION_SET may have forced.
 class Restore {
  public:
   Restore() : before_(test::value_of(instruction_set())) {}
@@ -44,7 +44,7 @@ TEST(InstructionSets, TheEnvironmentVariableIsObeyed) {
   EXPECT_EQ(used, forced == nullptr ? supported_instruction_sets().front() : forced);
 }
 
-TEST(InstructionSets, EachSupportedOneIsTested) {
+TEST(InstructionSets, EverySupportedSetIsTested) {
   std::set<std::string> tested;
   std::istringstream names(ROTARY_TESTED_INSTRUCTION_SETS);
   for (std::string name; std::getline(names, name, ',');) tested.insert(name);

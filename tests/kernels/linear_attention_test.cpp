@@ -119,7 +119,7 @@ TEST(LinearAttention, FeaturesAreWithinTheirBound) {
 }
 
 // Sizes near those of vectors, blocks of queries and chunks.
-TEST(LinearAttention, IsWithinTheBoundForEverySize) {
+TEST(LinearAttention, IsWithinTheBoundForSizesNearBlocks) {
   for (const LinearMask mask : masks) {
     for (const std::int64_t tokens : {0, 1, 2, 15, 16, 17, 33, 63, 64, 65, 129, 200}) {
       const std::int64_t head_dim = 1 + tokens % 5;
@@ -158,7 +158,7 @@ TEST(LinearAttention, IsWithinTheBoundForAnyNumberOfKeys) {
 }
 
 // Padding anywhere, short and long documents, and a document number that is used twice.
-TEST(LinearAttention, KeepsPackedDocumentsApartAndPaddingOut) {
+TEST(LinearAttention, IgnoresPaddingAndKeysOfOtherDocuments) {
   std::vector<std::int32_t> segments;
   const auto append = [&](std::int64_t count, std::int32_t number) {
     segments.insert(segments.end(), static_cast<std::size_t>(count), number);
@@ -196,7 +196,7 @@ Tensor part_of(const Tensor& whole, std::int64_t begin, std::int64_t count) {
   return part;
 }
 
-// A prefill and steps of any length give, within the bound, the result of one call.
+// A prefill and later steps agree with one call within the bound.
 TEST(LinearAttention, ContinuingFromAStateEqualsOneCall) {
   for (const DType dtype : test::all_dtypes) {
     for (const FeatureMap& map : all_maps()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Caches with keys of another context length, and merging attention over parts of the keys.
+// Tests caches with keys rotated for another context length, and merge_attention().
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -28,7 +28,7 @@ using test::value_of;
 constexpr AttentionMask causal{.order = AttentionOrder::causal};
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-// Dynamic NTK: 20 keys were rotated for a context of 20 tokens, which grew to 40.
+// Dynamic NTK: 20 keys were rotated for a context of 20 tokens. Then the context grew to 40.
 class GrownContext : public testing::Test {
  protected:
   GrownContext() : exact(case_of(at_40)), stale(exact.k) {
@@ -123,7 +123,7 @@ TEST_F(GrownContext, IsRightWithUnrotatedKeys) {
   refused(attend_to(exact.k), {"k_rotations", "q_rotations, 40 to 40", "60 to 60"});
 }
 
-// Merges attention over the first and over the last of 30 keys. Compares it with one call.
+// Merges attention over the first `cut` of 30 keys with attention over the rest.
 TEST(MergeAttention, EqualsAttentionOverBothParts) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     for (const std::int64_t cut : {0, 1, 17, 30}) {

@@ -62,7 +62,7 @@ TEST(PositionMaps, AttentionFollowsTheirDefinition) {
   }
 }
 
-// A step takes the last queries of one call, and all its keys. Every result is within the bound.
+// A step has the last queries of the full call and all its keys. Both are within the bound.
 TEST(PositionMaps, DecodeStepsAgreeWithOneCall) {
   for (const PositionMap& map : maps()) {
     Attended whole(case_of(map, 61, 61));
@@ -110,7 +110,7 @@ TEST(PositionMaps, EqualRotaryEmbeddingIfTheyKeepDistances) {
   }
 }
 
-// Documents at distant and negative positions, with as many keys as queries, more, fewer or none.
+// Documents at distant and negative positions, with any number of keys. Then a window and LogN.
 TEST(PositionMaps, PackedSequencesHaveTheirOwnPositions) {
   for (const PositionMap& map : maps()) {
     AttendCase packed = case_of(map, 47, 71);

@@ -86,7 +86,7 @@ TEST(RecipeRows, MatchTransformersForEveryRounding) {
   }
 }
 
-// The reference takes positions that float32 holds exactly.
+// The reference gets positions in float32, so only positions that float32 holds are compared.
 TEST(RecipeRows, MatchTransformersForDoubleAngles) {
   RotarySpec spec = spec_of(Numerics::transformers);
   spec.rounding = Rounding::double_angle;
@@ -134,8 +134,8 @@ TEST(RecipeRows, MatchGgmlWithoutFactors) {
   expect_ggml(spec_of(Numerics::ggml, NtkScaling{.alpha = 8}), ntk);
 }
 
-// llama-context.cpp: attn_factor is the wanted factor (0.1 ln f + 1, or the model's) divided by the
-// factor that the operation applies.
+// As in llama-context.cpp, attn_factor is the wanted factor (the model's, or 0.1 ln f + 1) divided
+// by 0.1 ln f + 1, which ggml multiplies it by.
 TEST(RecipeRows, MatchGgmlForYarn) {
   const float growth = 0.1F * std::log(32.0F) + 1;
   for (const auto ramp : {YarnRamp::whole_pairs, YarnRamp::fractional}) {
@@ -163,7 +163,7 @@ TEST(RecipeRows, MatchGgmlForYarn) {
                                                      .beta_slow = 2});
 }
 
-// The ratios that the converter stores in rope_freqs.weight: 1 / ((1 - s) / f + s).
+// The converter stores these factors in rope_freqs.weight: 1, 8, or a blend between them.
 TEST(RecipeRows, MatchGgmlWithFactors) {
   const RotarySpec spec = spec_of(Numerics::ggml, Llama3Scaling{8, 1, 4, 8192});
   const auto factors = value_of(make_frequencies(spec)).ggml->freq_factors;
@@ -182,7 +182,7 @@ TEST(RecipeRows, MatchGgmlWithFactors) {
   expect_ggml(spec, {.n_dims = 74, .freq_base = 500000, .freq_factors = factors});
 }
 
-TEST(RecipeRows, PaddingHoldsTheFactorAndZeros) {
+TEST(RecipeRows, PaddedPairsHoldTheAttentionFactorAndZero) {
   RotarySpec spec =
       spec_of(Numerics::transformers,
               YarnScaling{.factor = 4, .original_context_tokens = 8192, .attention_factor = 1.3});

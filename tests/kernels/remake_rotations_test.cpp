@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// remake_rotations gives make_rotations' result whatever the object held, and changes nothing on an
-// error.
+// remake_rotations gives the result of make_rotations for any previous content. On an error it
+// changes nothing.
 #include <gtest/gtest.h>
 
 #include <limits>

@@ -128,7 +128,7 @@ std::vector<std::uint64_t> rotated_bits(const Rotations& rotations, const Tensor
   return dst.all_bits();
 }
 
-// table and result round a product once. With f32 so does every_step, and all rows are equal.
+// Rounding::table and result round each product once. For f32 every_step does too.
 TEST(RotateEveryStep, AffectsOnly16BitTypes) {
   const Tensor src = test::random_tensor({.dtype = DType::f32, .extents = extents}, 25);
   const auto bits = [&](Rounding rounding) {
@@ -138,7 +138,7 @@ TEST(RotateEveryStep, AffectsOnly16BitTypes) {
   EXPECT_EQ(bits(Rounding::table), bits(Rounding::result));
 }
 
-TEST(RotateEveryStep, TableRoundsTheProductOnce) {
+TEST(RotateEveryStep, RoundingTableRoundsEachProductOnce) {
   const Tensor src = test::random_tensor({.dtype = DType::bf16, .extents = extents}, 26);
   const Rotations every_step =
       rotations_of(spec_of(Pairing::half, Rounding::every_step), DType::bf16);

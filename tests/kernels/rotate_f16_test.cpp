@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotation of 16-bit numbers. An f16 result is the float32 result rounded once, ties to even. Every
-// f16 input is widened exactly. Neither depends on how the thread treats subnormals.
+// Rotation of 16-bit numbers. Results are the float32 results rounded once, ties to even. Every f16
+// input is widened exactly. For f16, flushing subnormals in the thread changes no result.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -104,7 +104,7 @@ Rotations rotations_at(std::int64_t position, std::int64_t tokens, const Frequen
   return test::rotations_of(frequencies, positions_of(std::span(positions)));
 }
 
-// Pairs (x, y) of every x and its neighbour y. At an eighth of a turn, x cos - y sin nearly
+// Pairs each bit pattern x with its neighbour y. At an eighth of a turn, x cos - y sin nearly
 // cancels, so any error of widening shows.
 TEST(RotateFloat16, EveryInputIsWidenedExactly) {
   constexpr std::int64_t pairs = 256;
@@ -125,8 +125,8 @@ TEST(RotateFloat16, EveryInputIsWidenedExactly) {
   }
 }
 
-// Position 0 with A = 1 keeps every number, except the sign of 0. Each number is paired with its
-// negative, so that no Inf or NaN spoils it.
+// Position 0 with A = 1 keeps every finite number, except the sign of 0. Each pattern is paired
+// with its negative, so that no finite number meets Inf or NaN.
 void expect_every_pattern_unchanged(Pairing pairing) {
   constexpr std::int64_t pairs = 64;
   constexpr Extents extents{.tokens = all_patterns / 2 / pairs, .heads = 1, .features = 2 * pairs};

@@ -49,7 +49,7 @@ void expect_same_in_place(std::int64_t pairs, DType dtype, std::int64_t heads = 
   }
 }
 
-TEST(RotateReorder, HasTheSameBitsInPlaceForEveryLengthOfHead) {
+TEST(RotateReorder, HasTheSameBitsInPlaceAroundMultiplesOfABlock) {
   for (const std::int64_t pairs : {1, 2, 3, 5, 32, 255, 256, 257, 258, 511, 512, 513, 515, 1027}) {
     for (const DType dtype : test::all_dtypes) expect_same_in_place(pairs, dtype);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every even rotary_dim up to more than two unrolled steps of the widest vectors, and so every
-// tail. Then NaN, Inf, overflow and unrotated features.
+// Tests every even rotary_dim up to 130, beyond two unrolled steps of the widest vectors, so every
+// tail length occurs. Also tests NaN, Inf, overflow and unrotated features.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -78,7 +78,7 @@ Tensor rotated(const Tensor& src, Pairing pairing, std::int64_t position) {
   return dst;
 }
 
-// The largest finite number's bits, one below Inf's.
+// The bits of the largest finite number, which are one below those of Inf.
 std::uint64_t largest_bits(DType dtype) {
   Tensor tensor({.dtype = dtype, .extents = {.tokens = 1, .heads = 1, .features = 1}});
   tensor.set(only, 0, infinity);

@@ -51,7 +51,7 @@ std::vector<std::int64_t> remarkable_integers() {
   return positions;
 }
 
-// Fractions of every magnitude, up to 2^52, from which on doubles are integers.
+// Fractions of many magnitudes up to 2^52. Larger doubles are integers.
 std::vector<double> remarkable_fractions() {
   std::vector<double> positions = {0.5,
                                    0.25,
@@ -82,7 +82,7 @@ void expect_rows_within_bound(const Frequencies& frequencies,
   }
 }
 
-TEST(Rotations, StayWithinTheBoundAtEveryPosition) {
+TEST(Rotations, StayWithinTheBoundAtRemarkablePositions) {
   for (const double factor : {1.0, 1.3465735902799727, 0.1, 7.5}) {
     const Frequencies frequencies = test::frequencies_of(window_of(64), factor);
     expect_rows_within_bound(frequencies, remarkable_integers());
@@ -133,8 +133,8 @@ TEST(Rotations, StayWithinTheBoundForAnyNumberOfPairs) {
   }
 }
 
-// The first positions have several alignments. Consecutive positions may share evaluations, which
-// must not change bits.
+// Ranges start at positions of several alignments. Consecutive positions may share evaluations,
+// which must not change bits.
 TEST(Rotations, StayWithinTheBoundAtConsecutivePositions) {
   const Frequencies frequencies = test::frequencies_of(window_of(64), 1.25);
   for (const std::int64_t first :

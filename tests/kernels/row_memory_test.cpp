@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows in the caller's memory: bit-identical to owned rows, within row_bytes, through copying,
-// moving and remaking.
+// Rows in the caller's memory have the bits of owned rows and stay within row_bytes, also after
+// copies, moves and remakes.
 #include <gtest/gtest.h>
 
 #include <algorithm>

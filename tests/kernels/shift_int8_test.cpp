@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares shifted int8 keys of several head lengths with the reference in long double. Also
-// special heads. The fuzz target shift covers other layouts and frequencies.
+// Compares shifted int8 keys of several head lengths with the reference in long double. Also tests
+// zero and non-finite scales, and ties. The fuzz target shift covers layouts and frequencies.
 #include <gtest/gtest.h>
 
 #include <algorithm>

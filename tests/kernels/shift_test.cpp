@@ -24,8 +24,8 @@ HeadWindow window_with(Pairing pairing) {
   return {.head_dim = 46, .rotary_dim = 38, .first_feature = 3, .pairing = pairing};
 }
 
-// If one token moves by another distance, there is a row for every token, with the bits of the
-// shared row. Positions of one batch row serve every batch row.
+// If one token moves by another distance, each token gets a row. The rows of the others have the
+// bits of the shared row. old_places serves both batch rows.
 TEST(Shift, OneRowHasTheBitsOfARowForEachToken) {
   const Frequencies frequencies = test::frequencies_of(window_with(Pairing::half), 1.5);
   const std::array<std::int64_t, 4> old_places = {10, 11, 12, 13};
@@ -101,7 +101,7 @@ Rotations with_a_row_for_each(const Rotations& one, std::int64_t tokens) {
                                        {.rows = one.row_dtype()}));
 }
 
-// Another loop, which keeps a shared row in registers over many tokens, gives the same bits.
+// A separate loop keeps a shared row in registers over many tokens. Its bits must not differ.
 TEST(Shift, ASharedRowRotatesLikeARowForEachToken) {
   constexpr std::int64_t tokens = 37;
   for (const Pairing pairing : test::order_keeping_pairings) {

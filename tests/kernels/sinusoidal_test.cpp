@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares sinusoidal encodings of many lengths with MPFR, and tests their rounding. The fuzz
-// target absolute covers fill, add and shift in any dtype and strides, at any position.
+// Compares sinusoidal encodings of many dims with MPFR, and tests their rounding. The fuzz target
+// absolute covers fill, add and shift in any dtype and strides, at any position.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -110,7 +110,7 @@ TEST(Sinusoidal, SixteenBitsAreRoundedToNearestEven) {
   }
 }
 
-// Compares one call with a call for each token and batch row, which takes the position as a double.
+// Compares one call at integers with a call for each token at the same position as a double.
 TEST(Sinusoidal, BitsDependOnlyOnThePosition) {
   const auto sinusoidal = test::value_of(make_sinusoidal(marian_sinusoidal(258)));
   const std::vector<std::int64_t> each = {100, 101, 102, 100, 7, 101};  // [2, 3]

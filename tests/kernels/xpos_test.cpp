@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// xPos: rows and rotated tensors are within their bounds of the reference.
+// xPos rows and rotated tensors differ from the reference by at most their bounds.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -31,7 +31,7 @@ HeadWindow window_of(std::int64_t pairs, Pairing pairing = Pairing::interleaved)
   return {.head_dim = 2 * pairs, .rotary_dim = 2 * pairs, .first_feature = 0, .pairing = pairing};
 }
 
-// Expects every element of the rows within its published bound of the reference.
+// Expects every row element to differ from the reference by at most its published bound.
 void expect_rows_within_bound(const Frequencies& frequencies, const Positions& positions,
                               Role role) {
   const reference::XposRole xpos{.xpos = *frequencies.xpos, .role = role};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention composed of the library's calls on float64 tensors: each encoding under each mask
-// equals the reference, and so do its gradients.
+// Composes attention of the library's calls on float64 tensors. For each encoding and mask, results
+// and gradients equal the reference.
 #include "reference/attention.hpp"
 
 #include <gtest/gtest.h>
@@ -74,9 +74,9 @@ double bound(const Attention& attention) {
 }
 
 // The error of gradients, if weights are off by e. For a key with Shaw's value vector a', Σ_f d_out
-// (v + a') is below 2 * 3. So a score's gradient is off by 12 e, and those of a row of scores
-// together by 2^6 e. A gradient sums at most 32 rows, times numbers below 2. Only that of the
-// exponent of KERPLE's power sums 8 rows, times numbers below 2^4. Either is off by at most 2^13 e.
+// (v + a') is below 2 * 3. So a score's gradient is off by 12 e, and a row of such gradients by
+// 2^6 e. A gradient sums at most 32 rows, times numbers below 2. The gradient of KERPLE's exponent
+// sums 8 rows, times numbers below 2^4. So no gradient is off by more than 2^13 e.
 // Measured: 2^-49.
 constexpr double gradient_factor = 0x1p13;
 

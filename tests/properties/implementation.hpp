@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An implementation that properties are checked on: it rotates one head by one position. It is the
-// library or a planted bug.
+// An implementation rotates one head by one position. Properties are checked on the library and on
+// planted bugs.
 #pragma once
 
 #include <cstdint>

@@ -37,7 +37,7 @@ using Broken = std::optional<std::string>;
 [[nodiscard]] Broken half_is_permuted_interleaved(const Implementation& implementation,
                                                   const Sample& sample);
 
-// interleaved_to_half equals interleaved, then features in the order (0, 2, 4, …, 1, 3, 5, …), bit
+// interleaved_to_half gives the features of interleaved in the order (0, 2, 4, …, 1, 3, 5, …), bit
 // for bit.
 [[nodiscard]] Broken to_half_is_interleaved_then_permuted(const Implementation& implementation,
                                                           const Sample& sample);

@@ -54,14 +54,14 @@ void add_positioned(Calls& calls, const NamedPositions& kind) {
   }
 }
 
-// Operands to resize one table to another, and to take the gradient back.
+// Operands of interpolate_table() and add_interpolation_gradient().
 struct Interpolated {
   TableView from;
   TableView to;
   TableInterpolation by;
 };
 
-// The number of cells of a grid, or on overflow a wrong number, which is refused.
+// The number of cells of a grid. If it overflows, a wrong number, which is refused.
 std::int64_t cells(std::int64_t rows, std::int64_t columns) {
   std::int64_t product = 0;
   return __builtin_mul_overflow(rows, columns, &product) ? rows : product;

@@ -11,7 +11,7 @@
 namespace rotary::test {
 namespace {
 
-// Sizes: batch, queries, heads, features, keys, heads and features of values.
+// Sizes: batch, queries, heads, features, keys, key heads, features of values.
 SizeList attention_sizes(std::int64_t queries, std::int64_t keys) {
   return {{}, {queries}, {2}, each(16), {keys}, {2}, each(16)};
 }
@@ -138,7 +138,7 @@ Calls attend_calls() {
   for (const Way& way : ways) {
     Adding add{calls, std::string(way.what), attention_sizes(way.queries, way.keys)};
     const bool is_long = way.keys > 1000;
-    if (is_long) {  // filling them for each choice takes long
+    if (is_long) {  // filling long tensors for each choice of sizes takes long
       for (Size& size : add.sizes) size.held = Held::fixed;
     }
     add(attend_heads, attending(way, check::run));

@@ -19,7 +19,7 @@ namespace rotary::test {
   return {.error = static_cast<ErrorCode>(status)};
 }
 
-// The outcome of a function whose value reports a failure and whose text gives the reason.
+// The outcome of a function whose value reports a failure. rotary_last_error() gives the reason.
 [[nodiscard]] inline Outcome outcome_of_value(bool failed) {
   if (!failed) return {};
   const std::string_view text = rotary_last_error();
@@ -57,7 +57,7 @@ template <class Handle, class Make>
   };
 }
 
-// A handle for a static variable, which is never freed.
+// Makes a handle for a static variable. It is never freed.
 template <class Handle, class Make>
 [[nodiscard]] const Handle* made_once(const Make& make) {
   Handle* out = nullptr;

@@ -48,8 +48,8 @@ const SizeList tensor_sizes = {{}, {3}, {2}, each(16)};
 
 rotary_heads_view view_of(Sizes n) { return c_view({n[0], n[1], n[2], n[3]}); }
 
-// Calls function(sizes, rotations). The second size is the number of tokens; rotations have as
-// many, then one more.
+// Calls function(sizes, rotations) with rotations for n[1] tokens, the second size, and with
+// rotations for one token more.
 void add_rotating(Calls& calls, std::string_view symbol, const SizeList& sizes,
                   const std::function<rotary_status(Sizes, const rotary_rotations*)>& function) {
   for (const std::int64_t more : {0, 1}) {

@@ -59,7 +59,7 @@ constexpr Question questions[] = {
      [](auto* m) { return rotary_model_layer_encoding(m, 0) == nullptr; }},
     {"rotary_model_query_factor",
      [](auto* m) { return std::isnan(rotary_model_query_factor(m, 0, 1)); }},
-    // NULL is a failure only without a model; otherwise it means all layers.
+    // For a model, NULL is no failure: it means all layers.
     {"rotary_model_layer_type",
      [](auto* m) { return rotary_model_layer_type(m, 0) == nullptr && m == nullptr; }},
     {"rotary_model_softmax_factor",

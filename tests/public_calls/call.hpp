@@ -81,8 +81,8 @@ using SizeList = std::vector<Size>;
 using Sizes = std::span<const std::int64_t>;
 
 struct Call {
-  // The beginning of a line of tests/c_api/exported_symbols*.txt. After a * it has a text that the
-  // line also contains. For a C function it is the entire line.
+  // The beginning of a line of tests/c_api/exported_symbols*.txt, or for a C function the entire
+  // line. The line must also contain the text after a *, if there is one.
   std::string_view symbol;
   std::string what;  // the variant, if there are several
   SizeList sizes;    // none: the function takes no size
@@ -184,10 +184,10 @@ void add(Calls& all, Calls more);
 [[nodiscard]] Calls absolute_calls();
 [[nodiscard]] Calls c_model_calls();
 [[nodiscard]] Calls c_calls();
-[[nodiscard]] Calls core_calls();  // all of these
+[[nodiscard]] Calls core_calls();  // all of the above
 [[nodiscard]] Calls threads_calls();
 
-// The natural sizes of a call, then one size after another negative, which is refused.
+// The natural sizes of a call, then sizes of which one is negative, so that the call refuses them.
 [[nodiscard]] std::vector<std::vector<std::int64_t>> sizes_to_try(const Call& call);
 
 // Cuts a call into three parts and runs them in order on the calling thread.

@@ -11,7 +11,7 @@
 namespace rotary::test {
 namespace {
 
-// A config of YaRN whose factor, ramp and attention factor engines read in different ways.
+// A YaRN config. Engines read its factor, ramp and attention factor in different ways.
 std::string yarn() {
   return llama_with(R"("rope_scaling": {"rope_type": "yarn",)"
                     R"( "factor": 8.0, "truncate": false, "attention_factor": 1.5,)"

@@ -22,7 +22,7 @@ namespace {
 constexpr std::array<std::int64_t, 3> huge = {std::int64_t{1} << 36, std::int64_t{1} << 50,
                                               std::int64_t{1} << 62};
 
-// Limit of processor time for all sizes of a call. They take milliseconds, more in an emulator.
+// Limits a call's processor time for all its sizes: normally milliseconds, more in an emulator.
 constexpr int seconds_of_call = 30;
 
 // Larger allocations fail, as on a machine with little memory.
@@ -116,7 +116,7 @@ void expect_every_call_to_return(const MakeWith& make_with) {
 TEST(Extents, CallsWithASizeOf0ReturnAtOnce) {
   expect_every_call_to_return([](const Call& call, std::int64_t large) {
     for_each_choice(candidates_of(call, large, Zero::among_sizes), [&](Sizes sizes) {
-      // Two zeros, because some functions need two equal extents.
+      // One zero, or two, because some functions need two equal extents.
       const auto zeros = std::ranges::count(sizes, 0);
       if (zeros == 1 || zeros == 2) make_call(call, sizes);
     });
@@ -131,7 +131,7 @@ TEST(Extents, CallsOfRepeatedElementsReturnAtOnce) {
   });
 }
 
-// Calls with huge tensors need these rotations, or they fail before they look at a tensor.
+// Without such rotations, calls with huge tensors would fail before they look at a tensor.
 TEST(Extents, RotationsExistForAnyNumberOfTokens) {
   for (const std::int64_t large : huge) {
     begin_operands();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls that read configs, specs and GGUF files, and calls about their parts.
+// Calls that read configs, specs and GGUF files, and calls about scaling rules and names.
 #include <utility>
 
 #include "public_calls/call.hpp"
@@ -36,8 +36,8 @@ std::string with_tower() {
                     R"("vision_config": {"depth": 3, "embed_dim": 64, "num_heads": 2})");
 }
 
-// A config for each path through src/model, including the largest trees, and refusals at each
-// depth.
+// Configs that take different paths through src/model, some with large trees, and configs that
+// are refused at different depths.
 std::vector<Config> configs() {
   const std::string long_name(80, 'x');
   return {

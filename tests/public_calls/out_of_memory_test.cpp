@@ -65,14 +65,14 @@ void expect_out_of_memory(const Call& call, test::Sizes sizes, test::Failing whi
   FAIL() << "no end of allocations";
 }
 
-// Fails the test if a failing allocation is not reported as out_of_memory, if operands change, if
-// memory leaks, or if the next call fails. If a call ends the process, its name is printed.
+// Fails the test if a failing allocation is not reported as out_of_memory, changes operands,
+// leaks memory, or makes the next call differ. If a call ends the process, prints its name.
 void expect_out_of_memory(const Call& call, test::Sizes sizes) {
   const std::string name = call.name();
   SCOPED_TRACE(name + ", first size " + std::to_string(sizes.empty() ? 0 : sizes.front()));
   std::snprintf(current.data(), current.size(), "%s", name.c_str());
   const auto terminate = std::set_terminate(say_which_call_ended);
-  // A call without failures gives the expected outcome. It also makes the tables of a first use.
+  // A call without failures gives the expected outcome. It also makes tables that stay.
   FailingAllocation undisturbed(most_allocations, test::Failing::one);
   test::begin_operands();
   const std::optional<ErrorCode> otherwise = call.make(undisturbed, sizes).error;

@@ -188,8 +188,8 @@ const std::array<SizeList, 2> tensor_sizes = {SizeList{{}, {3}, {2}, each(16)},
 
 Extents extents_of(Sizes n) { return {n[0], n[1], n[2], n[3]}; }
 
-// Calls function(sizes, rotations). The second size is the number of tokens; rotations have as
-// many, or one less.
+// Calls function(sizes, rotations) with rotations for n[1] tokens, the second size, and with
+// rotations for one token less.
 template <class Function>
 void add_rotating(Calls& calls, std::string_view symbol, std::string_view what,
                   const Function& function, const SizeList& more_sizes = {}) {

@@ -46,7 +46,7 @@ class AttentionGradient : public testing::Test {
     inputs = test::random_inputs(shape, 40);
     given = test::with_encoding(mask, encoding);
     d_out = test::random_heads(test::out_extents(inputs), 50);
-    // Writes out default parameters before any gradient.
+    // Stores default slopes in the bias before any gradient.
     if (given.encoding.bias) (void)parameters();
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reference attention against numbers worked out by hand, and on extreme sizes and positions.
-// tests/golden compares all its encodings and masks with torch.
+// Compares the reference attention with numbers worked out by hand, and tests extreme sizes and
+// positions. tests/golden compares all its encodings and masks with torch.
 #include "reference/attention.hpp"
 
 #include <gtest/gtest.h>

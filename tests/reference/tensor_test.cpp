@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the reference over a tensor with single heads: it reads the right element and position.
+// The reference over a tensor reads the right elements and positions. Also tests cos_sin().
 #include "reference/tensor.hpp"
 
 #include <gtest/gtest.h>
@@ -100,14 +100,14 @@ TEST(ReferenceTensor, RotatesByPositionsBetweenIntegers) {
 
 constexpr long double unit = 0x1p-63L;  // long double ulp of 1
 
-TEST(Angle, IsZeroAtPositionZero) {
+TEST(Angle, IsZeroAtPositionZeroOrFrequencyZero) {
   EXPECT_EQ(cos_sin(0, 1e300).cos, 1);
   EXPECT_EQ(cos_sin(12345, 0).cos, 1);
   EXPECT_EQ(cos_sin(12345, 0).sin, 0);
 }
 
 // While long double holds the product exactly, the C library is an independent check.
-TEST(Angle, AgreesWithTheLibraryOnSmallAngles) {
+TEST(Angle, AgreesWithTheCLibraryOnSmallAngles) {
   for (const std::int64_t position : {1, -1, 3, 7, 1000, -131071}) {
     for (const double inv_freq : {1.0, 0.01, 0.649381631576211, 1e-4}) {
       const long double angle = static_cast<long double>(position) * inv_freq;
@@ -147,7 +147,7 @@ TEST(Angle, IsEvenInCosAndOddInSin) {
   EXPECT_EQ(ahead.sin, -behind.sin);
 }
 
-// Each doubling loses a bit, so only ten are compared: 2^62 w against 2^52 w.
+// Doubles the angle of 2^52 ten times, to that of 2^62. More doublings would lose too many bits.
 TEST(Angle, DoublesAtTheEdgeOfInt64) {
   for (const double inv_freq : {1.0, 0.01, 0x1.fffffffffffffp-1}) {
     CosSin doubled = cos_sin(std::int64_t{1} << 52, inv_freq);

@@ -37,7 +37,7 @@ std::vector<std::uint64_t> shifted(const RelativeBias& bias, std::int64_t shift)
   return out.all_bits();
 }
 
-TEST(RelativeBias, AShiftOfAllPositionsChangesNothing) {
+TEST(RelativeBias, IsShiftInvariantIfItDependsOnDistanceAlone) {
   for (const Sample& sample : test::samples()) {
     SCOPED_TRACE(sample.name);
     for (const std::int64_t shift : {std::int64_t{1}, std::int64_t{4096}, -(std::int64_t{1} << 40)})
@@ -148,7 +148,7 @@ TEST(AlibiSlopes, AgreeWithGgml) {
       const auto head = static_cast<double>(h);
       const double wanted =
           head < below ? std::pow(m0, head + 1) : std::pow(m1, 2 * (head - below) + 1);
-      EXPECT_NEAR(got[h], wanted, 1e-13 * wanted);  // m0 is off by 2^-53, powers are below 128
+      EXPECT_NEAR(got[h], wanted, 1e-13 * wanted);  // m0 is off by 2^-53, exponents are below 128
     }
   }
 }

@@ -201,7 +201,7 @@ TEST(RelativeCorners, UnitsOfFireAtZeroHaveNoGradient) {
             (Numbers{1, 0, -2, 0, 0.3, 0, 1, 0, -3, 0, 100, 1, 0, 0}));
 }
 
-// First query 0 is Inf, then the vector of distance -3. Each reaches only the results that use it.
+// Inf is in query 0, then in the vector of distance -3. It reaches only the results that use it.
 TEST(RelativeCorners, ShawReadsOnlyTheRowsOfItsKeys) {
   const Extents of_q{.tokens = 4, .heads = 1, .features = 1};
   const ScoresExtents n{.heads = 1, .queries = 4, .keys = 4};

@@ -190,7 +190,7 @@ TEST(RelativeErrors, EmptyViewsAreAccepted) {
   }
 }
 
-// Tests each parameter at its bounds and one step beyond.
+// A parameter is valid at the bounds that ParameterFacts states, and refused one step beyond.
 TEST(RelativeErrors, BoundsAgreeWithTheFacts) {
   std::vector<std::string> seen;
   for (const test::Sample& sample : test::samples()) {

@@ -54,7 +54,7 @@ TEST(RelativeGradient, EqualsFiniteDifferences) {
   const Tensor d_bias = random_gradient(DType::f32, Layout::padded);
   for (Sample sample : test::samples()) {
     SCOPED_TRACE(sample.name);
-    if (sample.name == "fire") std::get<Fire>(sample.bias).threshold = 5.5;  // within the distances
+    if (sample.name == "fire") std::get<Fire>(sample.bias).threshold = 5.5;  // between the queries
     const auto parameters = test::bias_parameters(sample.bias, test::sample_table());
     ASSERT_EQ(static_cast<std::int64_t>(parameters.size()), parameter_count(sample.bias));
     std::vector<double> gradients(parameters.size(), 0.5);

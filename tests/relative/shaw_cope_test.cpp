@@ -244,7 +244,7 @@ TEST(ContextualPositions, RefuseViewsThatDoNotFitAndKeepNaN) {
   scores.set({}, 2, std::numeric_limits<double>::quiet_NaN());
   test::require(add_cope(view, q.view(), cope, c.range));
   EXPECT_TRUE(std::isnan(scores.at({}, 0)));   // sums over key 2
-  EXPECT_FALSE(std::isnan(scores.at({}, 3)));  // does not
+  EXPECT_FALSE(std::isnan(scores.at({}, 3)));  // sums over key 3 and later keys
   const ScoresExtents none{.batch = 2, .heads = 3, .queries = 5, .keys = 0};
   EXPECT_TRUE(
       add_cope({nullptr, DType::f32, none, strides_bhqk(none)}, q.view(), cope, c.range).ok());

@@ -16,9 +16,9 @@ namespace rotary::test {
 // Alibi without slopes gets the default slopes first.
 [[nodiscard]] std::vector<double*> bias_parameters(RelativeBias& bias, std::vector<double>& table);
 
-// A bias with random lists for each head. Empty for encodings with other parameters, whose samples
-// are written by hand. Numbers are in [0.1, 1.1) if they must be positive, else in [-1, 1).
-// Encodings with units get 3. Each list uses the next seed.
+// A bias whose lists for each head hold random numbers, in [0.1, 1.1) if they must be positive,
+// otherwise in [-1, 1). Each list uses the next seed. Empty for encodings with other parameters;
+// their samples are written by hand.
 [[nodiscard]] std::optional<RelativeBias> random_bias(std::string_view name, std::int64_t heads,
                                                       std::uint64_t seed);
 

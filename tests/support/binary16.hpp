@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converts IEEE binary16 to and from double. Rounds to nearest, ties to even. Uses the C library's
-// arithmetic, because the kernels work on bits.
+// arithmetic, to be independent of the kernels, which work on bits.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls whose refusals tests check. Tests of cuda/ replace them by the device's calls, which
-// must refuse with the same messages. Suites whose names end in OfTheCpuAlone run on the CPU only.
+// Tests of errors make these calls. The tests of cuda/ replace them with calls on the GPU, which
+// must give the same messages. Suites whose names end in OfTheCpuAlone run on the CPU only.
 #pragma once
 
 #include "rotary/kv_cache.hpp"

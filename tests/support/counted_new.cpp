@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// This file is separate, so that no caller is compiled with the replacements. The standard's array
-// forms call them. The nothrow forms are replaced, too, because AddressSanitizer has its own.
+// Callers must not be compiled with the replacements, so these have a separate file. The standard's
+// array forms call them. The nothrow forms are replaced, too: AddressSanitizer has its own.
 #include "support/counted_new.hpp"
 
 #include <atomic>

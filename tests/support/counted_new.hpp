@@ -27,7 +27,7 @@ enum class Failing {
   it_and_all_later,  // as if no memory is left
 };
 
-// Makes allocations of any thread fail during its lifetime. Only one may exist.
+// Makes allocations of any thread fail during its lifetime. Only one may exist at a time.
 class FailingNew {
  public:
   // index: how many allocations succeed first.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matchers for an error's code and for parts of its message: the requirement and the value it got.
+// Matchers for an error's code and parts of its message, such as the requirement and the value.
 #pragma once
 
 #include <gtest/gtest.h>

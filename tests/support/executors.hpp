@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executors like those that callers write. They count calls and tasks.
+// Executors like those that callers write. CountingExecutor counts calls and tasks.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests of refusals, which change one thing about a valid call and check the error.
+// Tests of refusals change one thing about a valid call and check the error.
 #pragma once
 
 #include <gtest/gtest.h>

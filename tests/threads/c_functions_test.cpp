@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary_threads.h: the threads in C, with an error as a status and a text.
+// The C functions of rotary_threads.h. Errors are a status and a text.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -68,7 +68,7 @@ TEST(ThreadsInC, AStructOfUnknownSizeIsAnError) {
   EXPECT_EQ(rotary_threads_executor(threads, &executor), ROTARY_INVALID_ARGUMENT);
   EXPECT_TRUE(last_error_has("struct_size must be sizeof(rotary_executor)")) << last_error();
   EXPECT_TRUE(last_error_has("got 0")) << last_error();
-  executor.struct_size = 4097;  // beyond any version's size, for every struct
+  executor.struct_size = 4097;  // no struct of any version is larger than 4096 bytes
   EXPECT_EQ(rotary_threads_executor(threads, &executor), ROTARY_INVALID_ARGUMENT);
   EXPECT_TRUE(last_error_has("got 4097")) << last_error();
   EXPECT_EQ(executor.run, nullptr);

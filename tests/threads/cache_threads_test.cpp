@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// append, shift and attend on real threads: the same bytes, and no data race in a cache line.
+// append, shift and attend on real threads give the same bytes, without a data race.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -25,7 +25,7 @@ constexpr HeadWindow window{
 
 ConsecutivePositions from(std::int64_t first) { return {.first = first, .tokens = extents.tokens}; }
 
-// Slots 7 t modulo the tokens: different parts store neighbouring slots.
+// Token t gets slot 7 t modulo the tokens, so different parts store neighbouring slots.
 std::vector<std::int64_t> spread_slots() {
   std::vector<std::int64_t> slots(static_cast<std::size_t>(extents.tokens));
   for (std::size_t t = 0; t < slots.size(); ++t) {

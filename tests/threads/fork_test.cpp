@@ -44,7 +44,7 @@ class Fork : public testing::Test {
   }
 };
 
-// A static pool, as in a program, destroyed by exit().
+// A static pool, as a program may have one. exit() destroys it.
 Threads& static_threads() {
   static Threads threads = test::value_of(Threads::start(concurrency));
   return threads;
@@ -82,7 +82,7 @@ int run_in_child(InChild in_child) {
 
 void end(bool is_right) { _exit(is_right ? 0 : 1); }
 
-// Calls the static pool again and again during its lifetime.
+// A thread that runs calls on the static pool until this object is destroyed.
 class BusyThread {
  public:
   explicit BusyThread(const Work& work)
@@ -116,7 +116,7 @@ TEST_F(Fork, AChildExitsDuringACall) {
   }
 }
 
-TEST_F(Fork, AChildAndItsChildRotateAloneDuringACall) {
+TEST_F(Fork, AChildAndItsChildRotateWithoutThreadsDuringACall) {
   const Work work;
   const BusyThread busy(work);
   const Executor executor = static_threads().executor();

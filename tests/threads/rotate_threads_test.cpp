@@ -19,7 +19,7 @@ namespace {
 using test::Layout;
 using test::Tensor;
 
-// Four parts of 48 or 49 tokens, which start and end within batch rows.
+// Four parts of 48 or 49 tokens. They meet within batch rows, not between them.
 constexpr std::int64_t concurrency = 4;
 constexpr Extents extents{.batch = 3, .tokens = 65, .heads = 2, .features = 22};
 

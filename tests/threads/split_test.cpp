@@ -82,7 +82,7 @@ TEST(Split, RunsOnTheCallingThreadWithoutAnExecutor) {
   EXPECT_EQ(cut.bytes(), whole.bytes());
 }
 
-// Beside an extent of 0 the others may be so large that their product overflows.
+// If one extent is 0, the product of the others may overflow.
 TEST(Split, EmptyViewsAreNotSplit) {
   CountingExecutor counting(test::run_in_order, 8);
   HeadsView empty;

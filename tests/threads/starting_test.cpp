@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::int64_t concurrency = 5;
 
-std::atomic<int> threads_left{1000};  // until one is refused
+std::atomic<int> threads_left{1000};  // thread starts until one is refused
 
 using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
 

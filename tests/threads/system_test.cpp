@@ -35,8 +35,8 @@ std::string line_after(const std::filesystem::path& file, const std::string& key
   return "";
 }
 
-// The counts of context switches of each thread named "rotary", as debuggers and `top -H` show it.
-// A sleeping thread's counts stay the same.
+// Counts the context switches of each thread named "rotary", as debuggers and `top -H` name it.
+// While a thread sleeps, its counts do not change.
 std::vector<std::string> switches_of_threads_named_rotary() {
   std::vector<std::string> switches;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {

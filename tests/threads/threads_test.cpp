@@ -183,7 +183,7 @@ TEST(Threads, StartAndStopManyTimes) {
 }
 
 // There may be more threads than processors, and the threads fall asleep in pauses.
-TEST(Threads, SurviveStress) {
+TEST(Threads, RunEachTaskOnceUnderStress) {
   const Threads threads = started(9);
   for (int repeat = 0; repeat < 3000; ++repeat) {
     const std::int64_t count = 2 + repeat % 13;

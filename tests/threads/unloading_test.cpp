@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program loads rotary::threads, uses it, unloads it and forks: nothing may call the library's
-// code afterwards. The program does not link it.
+// Loads rotary::threads, uses it, unloads it and forks. Nothing may call the library's code
+// afterwards. This test does not link the library.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>

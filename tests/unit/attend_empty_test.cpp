@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::byte untouched{0xA5};
 
-// Larger than a worker's smallest block. Calls get only the first 64 bytes.
+// Calls get only the first 64 bytes. The rest shows whether they write beyond.
 alignas(64) std::array<std::byte, std::size_t{1} << 20> guarded_room;
 
 class AttendEmpty : public testing::Test, protected test::AttendCall {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The axis and frequency of each feature of a head of 16, for every layout of docs/theory/axes.md.
-// The expected ones were read from the classes of Transformers 5.23 with marked inputs. Also breaks
-// each requirement of axes.hpp once.
+// The axis and frequency of each feature of a 16-feature head, for every layout of
+// docs/theory/axes.md. The expected axes and frequencies were read from the classes of Transformers
+// 5.23 with marked inputs. Also breaks each requirement of axes.hpp once.
 #include "rotary/axes.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Grids and regions with numbers of real programs, and refusals. The fuzz target `positions`
-// compares random inputs with the definitions.
+// Compares positions of grids and regions with those of other programs, and tests refusals. The
+// fuzz target `positions` compares random inputs with the definitions.
 #include "rotary/axis_positions.hpp"
 
 #include <gtest/gtest.h>

@@ -81,7 +81,7 @@ TEST_F(AppendErrors, ShapesThatDoNotFitAreRefused) {
   refuse(c.cache.v->extents.batch = 4, {"cache.v: blocks", "5 and 4", "got 4 and 4"});
 }
 
-TEST_F(AppendErrors, ValuesInTheCacheOrTheHeadsAloneAreRefused) {
+TEST_F(AppendErrors, ValuesInOnlyOneOfCacheAndHeadsAreRefused) {
   refuse(c.heads.v = {}, {"v in the cache alone"});
   refuse(c.cache.v = {}, {"v in the heads alone"});
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Errors of linear_attend and make_random_features state the requirement and the value, and leave
-// out and state unchanged. Also tests the numbers of random features.
+// out and state unchanged. Also tests the statistics and bits of random features.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -214,7 +214,7 @@ double inner(const std::vector<double>& a, const std::vector<double>& b) {
 
 // Directions are orthogonal within a block of head_dim, but not across blocks. Their lengths and
 // components have the moments of normal vectors. Another seed gives other directions.
-TEST(RandomFeatures, AreOrthogonalAndNormal) {
+TEST(RandomFeatures, AreOrthogonalWithinABlockAndNormal) {
   constexpr std::size_t d = 24;
   constexpr std::size_t features = 24 * 400 + 7;
   const auto made =

@@ -28,8 +28,8 @@ void fill_normal(Tensor& tensor, double deviation, std::uint64_t seed) {
   });
 }
 
-// v is the identity, so out is the matrix of weights. A single feature of v is 1, so out holds the
-// sums of weights.
+// With one value feature, v is 1 and out holds the sums of weights. Otherwise v is the identity and
+// out is the matrix of weights.
 Qkv normal_qkv(const test::LinearShape& shape, double deviation) {
   Qkv qkv = test::random_qkv(shape, 400);
   const std::int64_t v_features = shape.v_features;

@@ -32,7 +32,7 @@ TEST(MRope, TextAfterALongVideoHasSmallerIdsThanItsFrames) {
 
 // In Transformers 5.3 every frame has the time id 15 * 2. A row's id is repeated for all frames
 // before the next row's id.
-TEST(MRope, EachReleaseHasItsOwnIds) {
+TEST(MRope, Transformers53HasItsOwnIds) {
   const std::vector<TokenGroup> prompt = {TextTokenRun{15}, VideoPatches{4, 8, 12, 1.0},
                                           TextTokenRun{10}};
   const auto ids = value_of(m_rope_positions(prompt, named("qwen2.5-vl-5.3"))).positions;

@@ -35,7 +35,7 @@ Frequencies frequencies_of(Numerics numerics, Rounding rounding = Rounding::ever
   return value_of(make_frequencies(spec_of(numerics, rounding)));
 }
 
-TEST(Numerics, FrequenciesOfTransformersAreFloat32) {
+TEST(Numerics, FrequenciesOfTransformersAreFloat32ExceptForDoubleAngles) {
   for (const double frequency : frequencies_of(Numerics::transformers).inv_freq) {
     EXPECT_EQ(frequency, static_cast<float>(frequency));
   }
@@ -297,7 +297,7 @@ TEST(NumericContract, Float16AddsHalfTheSpacingOfItsSubnormals) {
   EXPECT_EQ(f16_overflow, 65504 + 16);
 }
 
-// In units of 2^-53 the row's 2^-50 is 8, and 8 √2 for both features of a pair.
+// In units of 2^-53 the row's error, 2^-50, is 8. It adds 8 √2 to the error of a rotated pair.
 TEST(NumericContract, Float64ErrorIsTwoRoundingsPlusTheRowError) {
   EXPECT_EQ(row_f64_error_bound(2, 0), 0x1p-49);
   EXPECT_NEAR(rotate_f64_error_bound(Direction::forward, 1, 0), 2 + 8 * 1.41421, 1e-4);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views in one buffer at the sizes of models. The fuzz target `views` checks small views of any
-// strides against a list of their addresses.
+// Views that share a buffer, with the sizes of real models. The fuzz target `views` checks small
+// views of any strides against a list of their addresses.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -41,8 +41,8 @@ TEST(Overlap, SlotsOfAFusedProjectionDoNotOverlap) {
   }
 }
 
-// The stride of an axis with one index is never used. So any two views of the same token and head
-// are in place.
+// The stride of an axis with one index is never used. So two views of the same single head are in
+// place, whatever their strides.
 TEST(Overlap, StridesOfAxesWithOneIndexAreIgnored) {
   const HeadWindow window{
       .head_dim = 4, .rotary_dim = 4, .first_feature = 0, .pairing = Pairing::half};

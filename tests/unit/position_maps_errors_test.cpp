@@ -69,7 +69,7 @@ double score_at(std::int64_t distance, const std::vector<double>& inv_freq,
 }
 
 // Clipping should make scores fall with distance. They do for q = k, but not for every q and k.
-TEST(PositionMaps, ClippedScoresFallWithDistanceOnlyIfQueryAndKeyAreEqual) {
+TEST(PositionMaps, ClippedScoresFallWithDistanceForEqualQueryAndKeyButMayRiseOtherwise) {
   std::vector<double> inv_freq;
   for (int p = 0; p < 64; ++p) inv_freq.push_back(std::pow(10000.0, -p / 64.0));
   const std::vector<double> ones(64, 1.0);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models whose layers differ: which rotate and with which base, which have no attention, and the
-// temperature of queries.
+// Models whose layers differ in rotation, base, attention or query temperature.
 #include <gtest/gtest.h>
 
 #include "support/resolving.hpp"
@@ -16,7 +15,7 @@ using test::resolved;
 using test::rotary_for;
 using test::warns;
 
-TEST(LayerKinds, OnlySlidingLayersRotate) {
+TEST(LayerKinds, OnlySlidingLayersOfCohere2ExaoneAndAfmoeRotate) {
   for (const std::string_view family : {"cohere2", "exaone4", "exaone_moe", "afmoe"}) {
     SCOPED_TRACE(family);
     EXPECT_EQ(layers_of(resolved(model_with(family))), "R0 R0 R0 N");

@@ -68,7 +68,7 @@ TEST(LatentAttention, SoftmaxFactorFollowsMscaleAllDim) {
   malformed(model_with("deepseek_v3", R"("qk_nope_head_dim": -1)"), {"qk_nope_head_dim", "got -1"});
 }
 
-TEST(Wrappers, TheLanguageModelIsInTextConfig) {
+TEST(Wrappers, TheLanguageModelsConfigIsFound) {
   const std::string inner = model_with("", R"("rope_theta": 7)");
   const auto wrapped = [](std::string_view type, std::string_view key, std::string_view config) {
     return test::json_object(test::member("model_type", test::json_text(type)) + ", " +
@@ -255,7 +255,7 @@ TEST(Encodings, FollowTheFamily) {
   malformed(R"({"model_type": "bloom"})", {"n_layer must be given"});
 }
 
-TEST(Encodings, FalconRotatesUnlessItSaysAlibi) {
+TEST(Encodings, FalconRotatesUnlessItsConfigSaysAlibi) {
   const ModelSpec rotary = resolved(model_with("falcon", R"("alibi": false)"));
   EXPECT_EQ(layers_of(rotary), "R0 R0 R0 R0");
   EXPECT_EQ(rotary.rotary.front().spec.pairing.get(), Pairing::half);

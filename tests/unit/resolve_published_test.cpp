@@ -24,7 +24,7 @@ Origin origin_of(const std::vector<ValueSource>& sources, std::string_view value
   throw std::runtime_error("no source of " + std::string(value));
 }
 
-// A config without sizes, and the values that its language model's class has in Transformers 5.23.
+// A config that lacks sizes, and the resulting values with class defaults of Transformers 5.23.
 struct Sparse {
   std::string_view config;
   std::size_t layers;
@@ -184,7 +184,7 @@ TEST(Published, MiniMaxText01ReadsRotaryDim) {
   EXPECT_TRUE(model.warnings.empty()) << model.warnings.front();
 }
 
-// The published file has model_type mistral3 outside. Some lists of models have ministral3 there.
+// The outer model_type of the published file is mistral3. Some lists of models have ministral3.
 TEST(Published, Ministral3sTextConfigIsRead) {
   for (const std::string_view text : {R"({"hidden_size": 4096, "num_hidden_layers": 2})",
                                       R"({"model_type": "ministral3", "num_hidden_layers": 2})"}) {
@@ -309,7 +309,7 @@ TEST(Published, MingsVideoRopeGivesTimeTheLastPairs) {
                 {"mrope_section must be that of type video_rope"});
 }
 
-// Ling 2 has the model_type of the first Ling, whose configs have neither key.
+// Ling 2 and the first Ling share a model_type. Only Ling 2's configs state the rotated part.
 TEST(Published, Ling2RotatesAPartOfTheHead) {
   const auto width_of = [](std::string_view keys) {
     const std::string members = R"("rope_theta": 6e5)" + std::string(keys);

@@ -25,7 +25,7 @@ TEST(SilentMistakes, LatentAttentionOfAnUnknownFamilyIsRefused) {
   test::refused(model, {"qk_rope_head_dim"}, ErrorCode::unsupported);
 }
 
-// Laguna's class does not copy the key outside the dictionaries into them.
+// Laguna's class does not copy an outer partial_rotary_factor into the dictionaries.
 TEST(SilentMistakes, TheDictionarysFractionReplacesTheOuterOneWithAWarning) {
   const ModelSpec model = resolved(R"({"model_type": "laguna", "head_dim": 128,
       "num_hidden_layers": 2, "layer_types": ["full_attention", "sliding_attention"],
@@ -50,7 +50,7 @@ TEST(SilentMistakes, Step3p5ScalesOnlyFullLayers) {
   EXPECT_EQ(rope_type(rotary_for(model, "sliding_attention").spec.scaling), "default");
 }
 
-TEST(SilentMistakes, LagunaAndGemma3RefuseOrIgnoreAFlatDictionary) {
+TEST(SilentMistakes, LagunaRefusesAFlatDictionaryAndGemma3IgnoresIt) {
   malformed(model_with("laguna", R"("rope_parameters": {"rope_type": "default"})"),
             {"rope_parameters must have a dictionary for each layer type"});
   const ModelSpec gemma = resolved(model_with("gemma3_text", R"("rope_theta": 700000,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For any text of a spec, the error says what is wrong and where.
+// If the text of a spec is invalid, the error says what is wrong and where.
 #include <gtest/gtest.h>
 
 #include <source_location>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results, views and frequencies.
+// Results, strides, dtypes, positions, and frequencies given as a list.
 #include "rotary/tensor_view.hpp"
 
 #include <gtest/gtest.h>

@@ -66,7 +66,7 @@ TEST(Traps, TheStatedYarnFactorWins) {
   EXPECT_TRUE(warns(longer, "1.25"));
 }
 
-// gpt-oss is trained with "truncate": false. Whole pairs change its frequencies by up to 76 %.
+// gpt-oss is trained with "truncate": false. true would change its frequencies by up to 76 %.
 TEST(Traps, TruncateFalseIsHonoured) {
   EXPECT_EQ(yarn_of(resolved_rotary(yarn_with(R"("truncate": false)"))).ramp, YarnRamp::fractional);
   const std::string nested =
@@ -76,7 +76,7 @@ TEST(Traps, TruncateFalseIsHonoured) {
               "original_max_position_embeddings": 1024, "truncate": false}})");
   const ModelSpec model = resolved(nested);
   EXPECT_EQ(yarn_of(model.rotary.front().spec).ramp, YarnRamp::fractional);
-  EXPECT_TRUE(warns(model, "rope_parameters.full_attention.truncate"));  // others ignore it
+  EXPECT_TRUE(warns(model, "rope_parameters.full_attention.truncate"));  // Transformers ignores it
   EXPECT_FALSE(warns(resolved(yarn_with(R"("truncate": false)")), "truncate"));
 }
 

@@ -80,7 +80,7 @@ TEST(XposErrors, RemakingWithAndWithoutXposIsRefused) {
   EXPECT_EQ(without.role(), std::nullopt);
 }
 
-// The fastest pair doubles log2(7/2) / 512 times for each position: 60 times in 16997.2 positions.
+// The fastest pair's factor doubles log2(7/2) / 512 times per position: 60 times in 16997.2.
 TEST(XposErrors, PositionsTooFarFromTheCenterAreRefused) {
   const Frequencies frequencies = frequencies_with({.center = 100});
   const auto far_off = [&](const Positions& positions, std::string_view position) {

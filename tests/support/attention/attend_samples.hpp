@@ -34,7 +34,7 @@ inline constexpr AttentionShape small{
 [[nodiscard]] AttendCase case_of(const AttentionShape& shape, const EncodingSample& encoding,
                                  const NamedMask& mask);
 
-// Gives scores of random activations, uniform in [-4, 4), a standard deviation of about 2.
+// For activations uniform in [-4, 4), scores with this scale have a standard deviation of about 2.
 inline double scale_for(std::int64_t head_dim) {
   return 0.4 / std::sqrt(static_cast<double>(head_dim));
 }

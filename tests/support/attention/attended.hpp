@@ -124,8 +124,8 @@ class Attended : public KeysAndValues {
 [[nodiscard]] testing::AssertionResult is_right(const AttendCase& made_of);
 [[nodiscard]] testing::AssertionResult is_right(Attended& call);
 
-// The allowed |error| of any element of out. turns: the number of rotations of queries plus that of
-// keys, at positions up to twice the number of keys.
+// The allowed |error| of any element of out. turns: how many rotations queries and keys have had in
+// total, at positions up to twice the number of keys.
 [[nodiscard]] double bound_of(const Attended& call, int turns);
 
 // The largest difference between token a_token of a and b_token of b, over batch rows and heads.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes attention with each encoding on float64 tensors: the library's calls for the encoding,
-// plain sums and softmax for the rest. The library's gradient calls give the gradients.
+// Computes attention on float64 tensors. The library's calls apply the encoding and give its
+// gradients. Plain sums and softmax do the rest.
 #pragma once
 
 #include <optional>
@@ -25,8 +25,8 @@ struct AttentionNumbers {
   std::vector<double> d_cope = {};
 };
 
-// `seen` replaces the mask of `attention`: [batch][queries][keys]. Shaw and CoPE count positions
-// from the first key on, even if documents restart them: distances within a document stay right,
+// seen, [batch][queries][keys], replaces the mask of `attention`. Shaw and CoPE count positions
+// from the first key on, even if documents restart them. Distances within a document stay right,
 // and `seen` hides keys of other documents.
 struct AttentionCall {
   const reference::AttentionInputs& inputs;

@@ -114,7 +114,7 @@ inline constexpr std::array bias_kinds = {BiasKind::none, BiasKind::toeplitz, Bi
                                           BiasKind::dense, BiasKind::with_minus_infinity};
 
 // Kernels sum weights by distance, from 7 keys before the query to 12 after it. Farther keys count
-// in the first or last place.
+// as the first or last distance.
 inline constexpr std::int64_t places = 20;
 
 struct Sizes {

@@ -14,7 +14,7 @@
 
 namespace rotary::test {
 
-// Defines a result. One call computes it, or several calls with a state.
+// The result that one call, or several calls with a state, must give.
 struct LinearCase {
   FeatureMap map;
   LinearMask mask = LinearMask::causal;

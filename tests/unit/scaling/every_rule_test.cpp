@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks the facts (Describe) of every rule: its bounds are enforced and its JSON text gives back
-// its parameters. Its frequencies agree with the long double reference.
+// Every scaling rule enforces the bounds that its facts (Describe) state, and its JSON text gives
+// back its parameters. Its frequencies agree with the long double reference.
 #include <cmath>
 #include <map>
 #include <string>
@@ -82,7 +82,7 @@ TEST(EveryRule, AgreesWithTheReference) {
   });
 }
 
-// Parameters at the ends of their ranges, for many heads and bases.
+// Rules with typical and with extreme parameters.
 std::vector<Scaling> extremes() {
   std::vector<Scaling> all = {NoScaling{}};
   for (const double factor : {1.0, 4.0, 8.0, 0.5, 1e-6, 1e6, 3.3})

@@ -61,7 +61,7 @@ TEST(Llama3Rule, RefusesAHighFactorBelowTheLow) {
                  {"high_freq_factor must be >= low_freq_factor", "0.5"});
 }
 
-// Gemma 4's full attention rotates 64 of 256 pairs. Their exponents are over the full head.
+// Gemma 4's full attention rotates 64 of 256 pairs, with the exponents -2i / 512 of the full head.
 TEST(ProportionalRule, KeepsTheFastPairsOfTheFullHead) {
   const auto spec = test::spec_with(1e6, 512, ProportionalScaling{.turning_fraction = 0.25});
   const auto got = test::value_of(make_frequencies(spec)).inv_freq;

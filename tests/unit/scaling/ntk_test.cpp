@@ -57,7 +57,7 @@ TEST(NtkByPartsRule, TheTurnsOfAPairSelectItsRule) {
   EXPECT_EQ(got[31], linear[31]);
 }
 
-TEST(NtkByPartsRule, IsLinearWithoutItsParts) {
+TEST(NtkByPartsRule, IsLinearIfBothPartsAreZero) {
   const NtkByPartsScaling none{
       .factor = 8, .original_context_tokens = 2048, .ntk_factor = 0, .extrapolation_factor = 0};
   EXPECT_EQ(test::frequencies_with(none).inv_freq,
