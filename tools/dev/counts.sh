@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev counts: compares instructions of the hot calls, as shipped, with the recorded ones.
+# ./dev counts: compares a release build's instruction counts of the hot calls with the record.
 
 cmd_counts() {
   case "${1:-}" in

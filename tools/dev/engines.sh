@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev engines: compares released models in this library, Transformers and llama.cpp with float64.
+# ./dev engines: compares released models in rotary, Transformers and llama.cpp with a float64 run.
 # pip fetches checkpoints and llama.cpp by their hashes (360 MB), torch and transformers (6 GB).
 
 cmd_engines() {

@@ -70,7 +70,7 @@ fresh_configure() {
   apt-config dump Acquire |
     grep --extended-regexp '^Acquire::(http|https|Check-|Retries|ForceIP)' \
       >"$apt/apt.conf.d/90network" || true
-  # Only this machine may know the certificate of an https mirror.
+  # The certificate of an https mirror might be installed on this machine only.
   if [[ "$sources" == *https:* ]]; then
     cp --dereference /etc/ssl/certs/ca-certificates.crt "$apt/network.crt"
     echo 'Acquire::https::CaInfo "/etc/apt/network.crt";' >>"$apt/apt.conf.d/90network"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev golden: makes tests/golden again with a published transformers and compares. ./dev help says
-# what the options do. Needs the network once per wheel.
+# ./dev golden: makes the files of tests/golden again with a published transformers and compares
+# them. ./dev help says what the options do. Needs the network once per wheel.
 
 golden_onnx() {
   /usr/bin/python3 -B conformance/golden/onnx_vectors.py "$@"

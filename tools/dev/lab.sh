@@ -21,7 +21,7 @@ provide_sacrebleu() {
   return 0
 }
 
-# build_lab TARGET: the lab is a separate project, which finds the library that build/release holds.
+# build_lab TARGET: builds the lab, a separate project, with the library of build/release.
 build_lab() {
   build release native rotary rotary_threads
   stage "build: lab, $1"

@@ -57,8 +57,8 @@ packages_classes=(python3 python3-pip python3-venv)
 # pip fetches peers and ggml's sources (docs/peers.md); torch needs g++ and Python's headers.
 packages_peers=(gcc g++ python3 python3-dev python3-pip python3-venv)
 
-# With packages_build. libtorch (BSD-3-Clause) with OpenBLAS (BSD-3-Clause) for speed; OpenSSL
-# (Apache-2.0) for SHA-256.
+# The lab needs packages_build, too. OpenBLAS (BSD-3-Clause) makes libtorch (BSD-3-Clause) fast;
+# OpenSSL (Apache-2.0) computes SHA-256.
 packages_lab=(
   python3 chromium libtorch-dev libgloo-dev libopenblas0-openmp libssl-dev
   python3-lxml python3-matplotlib mandoc sentencepiece python3-venv

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev bench --peers: compares PyTorch, ONNX Runtime, OpenVINO, MLX and ggml with ours
+# ./dev bench --peers: compares PyTorch, ONNX Runtime, OpenVINO, MLX and ggml with rotary
 # (docs/peers.md). ./dev bench --peers attention: the same for attention. The first run needs the
 # network, for wheels and a source distribution pinned by SHA-256.
 

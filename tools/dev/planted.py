@@ -2,7 +2,7 @@
 """Plants each bug of tests/planted in a copy of the tree, build/planted, and expects the tests that
 its patch names to fail: `./dev planted`, or `./dev planted NAME...`.
 
-A patch puts back one bug from the history. The lines before its diff:
+A patch plants one bug, mostly one from the history. The lines before its diff:
 
     Bug:    the mistake in one sentence
     From:   the commit that fixed it; (planted there): that commit planted it to see its test fail;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # ./dev python: builds and repairs the Python package's wheel, and tests it in an empty environment
-# of each installed CPython. --torch: also tests that need torch and transformers (6 GB). --bench:
-# times the wheel's calls beside torch's. pip fetches the build tools once.
+# of each installed CPython. --torch: tests it in one environment with torch and transformers (6
+# GB). --bench: times the wheel's calls beside torch's. pip fetches the build tools once.
 
 python_folder=build/python
 python_minors=(10 11 12 13 14)
@@ -27,7 +27,7 @@ python_pip() {
   PIP_DEFAULT_TIMEOUT=20 PIP_RETRIES=2 timeout 600 "$1/bin/pip" --quiet "${@:2}"
 }
 
-# Installs the programs that build and repair wheels, in an environment of their own.
+# Installs the programs that build and repair wheels, in a separate environment.
 python_provide_tools() {
   local tools="$python_folder/tools"
   [[ ! -e "$tools/.complete" ]] || return 0
@@ -76,8 +76,8 @@ python_interpreters() {
   done
 }
 
-# python_environment NAME INTERPRETER: makes an empty environment, and beside it fetches the wheels
-# that rotary's wheel and the tests need. Fails if the index lacks them.
+# python_environment NAME INTERPRETER: makes an empty environment and fetches into its folder the
+# wheels that rotary's wheel and the tests need. Fails if the index lacks them.
 python_environment() {
   local environment="$python_folder/environments/$1" requirements
   "$2" -m venv --clear "$environment" || return
@@ -125,7 +125,7 @@ python_pytest() {
     python/tests "${@:2}"
 }
 
-# Uses the newest CPython here for which torch has a wheel; keeps the environment.
+# Makes and keeps an environment of python3 with torch, and installs rotary's wheel in it.
 python_torch_environment() {
   local environment="$python_folder/environments/torch"
   if [[ ! -e "$environment/.complete" ]]; then

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev release: makes all files of a release from HEAD, with SHA256SUMS, in build/release_files,
-# and installs and uses each in a bare tree, following docs/how-to/link-rotary.md. Not part of CI.
+# ./dev release: makes all files of a release from HEAD, with SHA256SUMS, in build/release_files.
+# Uses archive and packages in a bare tree, following docs/how-to/link-rotary.md. Not part of CI.
 # CONTRIBUTING.md says what a person does before and after.
 
 release_folder="$PWD/build/release_files"
@@ -104,7 +104,7 @@ release_repack_as_older() {
   done
 }
 
-# Tries the recipe and its test package with Debian's Highway and nlohmann/json.
+# Tries the Conan recipe and its test package with Debian's Highway and nlohmann/json.
 release_try_conan() {
   local tools="$release_sources/conan"
   stage "release: conan create"

@@ -56,7 +56,7 @@ wheels_c_library() {
     while read -r file; do
       cp -- "$file" "$folder"
     done
-  # libstdc++ built with glibc 2.32 or later reads this flag: whether the process has one thread.
+  # libstdc++ built with glibc 2.32 or later reads this flag: no other thread exists.
   echo '__attribute__((visibility("hidden"))) char __libc_single_threaded = 0;' |
     "$compiler" -x c -fPIC -c -o "$folder/single_threaded.o" -
   "$1-linux-gnu-ar" r "$folder/libc_nonshared.a" "$folder/single_threaded.o"
@@ -72,7 +72,7 @@ wheels_build() {
   wheels_c_library "$1"
   stage "wheels: build for $1"
   rm -f -- "$wheels_folder"/{built,dist}/*_"$1".whl
-  # g++'s libraries use symbols of their own glibc, which an older one may lack.
+  # g++'s libraries use symbols of this machine's glibc, which the older glibc may lack.
   LDFLAGS="-B$glibc -L$glibc -Wl,--allow-shlib-undefined,-s" CXX="${CXX:-c++}" \
     CMAKE_BUILD_PARALLEL_LEVEL="$(nproc)" \
     _PYTHON_HOST_PLATFORM="linux-$1" PATH="$tools/bin:$PATH" "$tools/bin/pip" --quiet wheel . \
@@ -91,8 +91,8 @@ wheels_build() {
   "$tools/bin/abi3audit" --strict "${wheel[0]}"
 }
 
-# Makes the sdist, and from it a wheel, without a network and with all dependencies given. Prints
-# how long `pip install .` takes without a compiler cache.
+# Makes the sdist, and a wheel from it without a network. Prints the processor time that the wheel
+# takes without a compiler cache.
 wheels_make_sdist() {
   local tools="$PWD/$python_folder/tools" sources="$PWD/build/tarballs"
   stage "wheels: the sdist, and a wheel from it without a network"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ./dev windows: compiles the core and its C ABI with mingw-w64, and uses them in programs of
-# tests/consumers under Wine. Their bits must equal Linux's. Not part of CI.
+# tests/consumers under Wine. cmake_bits must print Linux's bits. Not part of CI.
 
 cmd_windows() {
   (($# == 0)) || die "windows takes nothing, got '$1'"

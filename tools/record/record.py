@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares with tests/recorded what callers see and refactoring must keep:
+"""Compares the following, which callers see and refactoring must keep, with tests/recorded:
 
     sizes.txt    sizeof of every public C++ type
     answers.txt  what the tool and the spec reader say about each corpus file and model card: exit
@@ -7,7 +7,7 @@
     bits.txt     a hash of the library's results in each golden case and each test of attend, for
                  each instruction set of this machine
 
-and docs/schema/encodings.schema.json with the headers' facts.
+Also compares docs/schema/encodings.schema.json with the headers' facts.
 
     record.py BUILD [--accept]
 
@@ -48,7 +48,7 @@ def answer_of(name, command, **options):
 
 
 def answers(tool, spec_reader=None):
-    """tool: the command that starts it. spec_reader: None leaves out its lines."""
+    """tool: the command of rotary. spec_reader: a program; None leaves out its lines."""
     corpus = ROOT / "fuzz" / "corpus"
     for path in sorted((corpus / "config").iterdir()):
         yield answer_of(f"config {path.name}", [*tool, "inspect", "-", "--json"],
@@ -105,8 +105,8 @@ def described_schema(build):
 
 
 def of_these_sets(recorded, now):
-    """Returns the recorded lines to compare, the lines of sets that this machine lacks, and the
-    number of tests recorded for other sets only, which are accepted."""
+    """Returns the lines to compare with, the recorded lines of sets that this machine lacks, and a
+    number: how many lines are accepted because only other sets have a record of their test."""
     here = {line.split(" ")[0] for line in now}
     compared = [line for line in recorded if line.split(" ")[0] in here]
     kept = [line for line in recorded if line.split(" ")[0] not in here]

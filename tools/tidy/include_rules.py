@@ -144,7 +144,7 @@ RULES = (
         ("fmt/", "gtest/", "nlohmann/", "torch/") + SYSTEM, REACH,
     ),
     Rule("python/", (PUBLIC,), STANDARD, ("nanobind/",), REACH),
-    # Nothing includes cuda/. It checks calls like the library, whose arithmetic its kernels repeat.
+    # Nothing includes cuda/. It uses the library's checks of calls and repeats its arithmetic.
     Rule(
         "cuda/",
         (PUBLIC, "cuda/include/rotary/", "src/base/", "src/c_api/", "src/rotation/", "src/tensor/",
