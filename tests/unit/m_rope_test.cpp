@@ -185,14 +185,5 @@ TEST(MRope, InvalidConventionsAreRefused) {
   EXPECT_TRUE(unknown.error().message.ends_with("such as qwen2.5-vl-5.3; got 'qwen1-vl'"));
 }
 
-TEST(MRope, IdsAboveTwoToThe53AreRefused) {
-  MRopeConvention convention = named("qwen2.5-vl-4.57");
-  convention.ids_per_second = 1 << 16;
-  const std::vector<TokenGroup> prompt(40, VideoPatches{1 << 16, 2, 2, 65536});
-  const auto got = m_rope_positions(prompt, convention);
-  ASSERT_FALSE(got);
-  EXPECT_TRUE(got.error().message.starts_with("ids must be at most 2^53, got "));
-}
-
 }  // namespace
 }  // namespace rotary

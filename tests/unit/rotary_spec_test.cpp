@@ -6,6 +6,7 @@
 
 #include <limits>
 
+#include "rotary/frequencies.hpp"
 #include "support/refusals.hpp"
 #include "support/result.hpp"
 
@@ -26,6 +27,8 @@ RotarySpec spec_with(std::int64_t head_dim, std::optional<std::int64_t> rotary_d
 
 void expect_refused(const RotarySpec& spec, test::Parts parts) {
   test::refused(head_window(spec), parts);
+  test::refused(make_frequencies(spec), parts);
+  test::refused(validate(spec), parts);
 }
 
 TEST(HeadWindow, IsTheFullHeadByDefault) {
@@ -85,17 +88,12 @@ TEST(HeadWindow, RefusesAPairingThatDoesNotExist) {
   }
 }
 
-TEST(Names, ArePrintedForPairingsAndRules) {
+TEST(Names, ArePrintedForPairingsAndSenses) {
   EXPECT_EQ(to_string(Pairing::half), "half");
   EXPECT_EQ(to_string(Pairing::interleaved), "interleaved");
   EXPECT_EQ(to_string(Pairing::interleaved_to_half), "interleaved_to_half");
   EXPECT_EQ(to_string(Sense::positive), "positive");
   EXPECT_EQ(to_string(Sense::negative), "negative");
-  EXPECT_EQ(rope_type(NoScaling{}), "default");
-  EXPECT_EQ(rope_type(LinearScaling{}), "linear");
-  EXPECT_EQ(rope_type(NtkScaling{}), "ntk");
-  EXPECT_EQ(rope_type(YarnScaling{}), "yarn");
-  EXPECT_EQ(rope_type(Llama3Scaling{}), "llama3");
 }
 
 }  // namespace

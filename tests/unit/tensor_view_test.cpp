@@ -81,18 +81,6 @@ TEST(Positions, SpansGiveContiguousPositions) {
   EXPECT_EQ(three_rows.batch_stride, 2);
 }
 
-// make_frequencies without a rule: the window, explicit lists, turns. scaling/ tests the rules.
-
-TEST(Frequencies, ExplicitListIsKept) {
-  const HeadWindow window{
-      .head_dim = 8, .rotary_dim = 6, .first_feature = 2, .pairing = Pairing::interleaved};
-  const std::vector<double> list = {0, 0x1.fffffffffffffp+39, 0x1p-1074};
-  const auto got = test::value_of(make_frequencies(window, list, 0.5));
-  EXPECT_EQ(got.inv_freq, list);
-  EXPECT_EQ(got.attention_factor, 0.5);
-  EXPECT_EQ(got.window.rotary_dim, 6);
-}
-
 // turns is inv_freq / 2 pi modulo 1, rounded to a unit of 2^-64. So the angle of one step is off by
 // at most 2 pi 2^-65.
 TEST(Frequencies, TurnsAreWithinHalfAUnit) {

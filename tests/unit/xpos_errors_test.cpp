@@ -42,13 +42,6 @@ TEST(XposErrors, InvalidNumbersAreRefused) {
   }
 }
 
-TEST(XposErrors, GgmlNumericsAreRefused) {
-  RotarySpec spec = spec_with({});
-  spec.numerics = Numerics::ggml;
-  refused(make_frequencies(spec), {"xpos needs numerics exact", "got ggml"},
-          ErrorCode::unsupported);
-}
-
 TEST(XposErrors, InvalidRolesAreRefused) {
   const Frequencies xpos = frequencies_with({});
   refused(make_rotations(xpos, some), {"role must be query or key", "xpos", "got none"});
