@@ -200,15 +200,6 @@ TEST(SilentMistakes, UnclearKeysOfAnUnknownFamilyAreRefused) {
                 ErrorCode::unsupported);
 }
 
-TEST(SilentMistakes, TwoOriginalContextsGiveAWarning) {
-  const ModelSpec model = resolved(llama_with(
-      R"("original_max_position_embeddings": 1024, "rope_scaling": {"rope_type": "yarn",
-         "factor": 4, "original_max_position_embeddings": 2048})"));
-  EXPECT_TRUE(warns(model,
-                    "original_max_position_embeddings is 2048 among the rope parameters and "
-                    "1024 in the config or its class"));
-}
-
 // In Transformers 5.0 to 5.24 the class's default counts as a key outside the dictionary, and
 // replaces the key inside.
 TEST(SilentMistakes, Phi3sClassContextReplacesTheDictionarysWithAWarning) {

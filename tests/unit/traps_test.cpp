@@ -17,7 +17,6 @@ namespace {
 using test::layers_of;
 using test::llama_with;
 using test::model_with;
-using test::not_supported;
 using test::resolved;
 using test::resolved_rotary;
 using test::rotary_for;
@@ -63,12 +62,14 @@ TEST(Traps, TheStatedYarnFactorWins) {
   EXPECT_EQ(yarn_of(resolved_rotary(config("32768"))).factor, 4);
   const ModelSpec longer = resolved(config("40960"));
   EXPECT_EQ(yarn_of(longer.rotary.front().spec).factor, 4);
-  EXPECT_TRUE(warns(longer, "1.25"));
+  EXPECT_TRUE(warns(longer,
+                    "factor 4 is not max_position_embeddings / "
+                    "original_max_position_embeddings = 1.25"));
+  EXPECT_TRUE(resolved(config("131072")).warnings.empty());
 }
 
 // gpt-oss is trained with "truncate": false. true would change its frequencies by up to 76 %.
 TEST(Traps, TruncateFalseIsHonoured) {
-  EXPECT_EQ(yarn_of(resolved_rotary(yarn_with(R"("truncate": false)"))).ramp, YarnRamp::fractional);
   const std::string nested =
       model_with("qwen3", R"("layer_types": ["full_attention", "full_attention", "full_attention",
                                              "full_attention"],
@@ -80,21 +81,6 @@ TEST(Traps, TruncateFalseIsHonoured) {
   EXPECT_FALSE(warns(resolved(yarn_with(R"("truncate": false)")), "truncate"));
 }
 
-// attention_factor replaces A, and vLLM's attn_factor multiplied it. The mscale keys count only if
-// both are given.
-TEST(Traps, AttentionFactorIsReadAndAttnFactorRefused) {
-  const double g = 0.1 * std::log(4.0) + 1;
-  const auto factor_of = [](std::string_view members) {
-    return frequencies_of(resolved_rotary(yarn_with(members))).attention_factor;
-  };
-  not_supported(yarn_with(R"("attn_factor": 1.5)"), {"rope_scaling.attn_factor"});
-  EXPECT_EQ(factor_of(R"("attention_factor": 1.5)"), 1.5);
-  EXPECT_TRUE(warns(resolved(yarn_with(R"("attention_factor": 1)")), "attention_factor"));
-  EXPECT_DOUBLE_EQ(factor_of(R"("mscale_all_dim": 0.5)"), g);
-  EXPECT_DOUBLE_EQ(factor_of(R"("mscale": 0, "mscale_all_dim": 1)"), g);
-  EXPECT_DOUBLE_EQ(factor_of(R"("mscale": 1, "mscale_all_dim": 1)"), 1);
-}
-
 // DeepSeek's softmax scale grows by g², whatever A is. Transformers 4.57 left out g² for V2. V2's
 // cached keys stay interleaved, but V3's become halves.
 TEST(Traps, DeepseekSoftmaxFactorIsNotTheAttentionFactor) {
@@ -103,12 +89,12 @@ TEST(Traps, DeepseekSoftmaxFactorIsNotTheAttentionFactor) {
         "mscale_all_dim": 0.707, "original_max_position_embeddings": 4096})");
   };
   const double g = 0.1 * 0.707 * std::log(40.0) + 1;
-  const ModelSpec v2 = resolved(config("deepseek_v2"));
-  EXPECT_NEAR(v2.rotary.front().softmax_factor, g * g, 1e-15);
-  EXPECT_EQ(frequencies_of(v2.rotary.front().spec).attention_factor, 1);
-  EXPECT_EQ(v2.rotary.front().spec.pairing.get(), Pairing::interleaved);
-  EXPECT_EQ(resolved(config("deepseek_v3")).rotary.front().spec.pairing.get(),
-            Pairing::interleaved_to_half);
+  for (const bool is_v2 : {true, false}) {
+    const ModelRotary rotary = resolved(config(is_v2 ? "deepseek_v2" : "deepseek_v3")).rotary[0];
+    EXPECT_NEAR(rotary.softmax_factor, g * g, 1e-15);
+    EXPECT_EQ(frequencies_of(rotary.spec).attention_factor, 1);
+    EXPECT_EQ(rotary.spec.pairing, is_v2 ? Pairing::interleaved : Pairing::interleaved_to_half);
+  }
   EXPECT_EQ(resolved(config("llama")).rotary.front().softmax_factor, 1);
 }
 

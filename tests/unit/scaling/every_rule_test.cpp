@@ -95,6 +95,11 @@ std::vector<Scaling> extremes() {
     // If the high factor equals the low factor, no pair is blended, as in Llama 4 Scout.
     for (const double high : {1.0, 4.0}) all.emplace_back(Llama3Scaling{32, 1, high, context});
   }
+  all.emplace_back(YarnScaling{// an mscale of 0 counts as absent
+                               .factor = 40,
+                               .original_context_tokens = 4096,
+                               .mscale = 0,
+                               .mscale_all_dim = 3});
   for (const double beta_slow : {2.0, 16.0})  // 16: the ramp has no width
     all.emplace_back(YarnScaling{
         .factor = 0.5, .original_context_tokens = 8192, .beta_fast = 16, .beta_slow = beta_slow});

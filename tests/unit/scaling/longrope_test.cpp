@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LongRoPE: two lists, the choice between them, and the attention factor.
+// LongRoPE: two lists and the choice between them.
 #include <vector>
 
 #include "support/resolving.hpp"
@@ -52,11 +52,6 @@ TEST(LongRopeRule, TheContextChoosesTheList) {
   const Frequencies beyond = frequencies_of(phi, 4097);
   EXPECT_EQ(within.contexts, (ContextRange{.first = 1, .last = 4096}));
   EXPECT_EQ(beyond.contexts, ContextRange{.first = 4097});
-  const auto unscaled = test::frequencies_with(NoScaling{}).inv_freq;
-  for (std::size_t i = 0; i < unscaled.size(); ++i) {
-    EXPECT_EQ(within.inv_freq[i], unscaled[i] / phi.short_factor[i]);
-    EXPECT_EQ(beyond.inv_freq[i], unscaled[i] / phi.long_factor[i]);
-  }
   EXPECT_TRUE(rotate_alike(within, frequencies_of(phi, 1)));
   EXPECT_TRUE(rotate_alike(beyond, frequencies_of(phi, 131072)));
   EXPECT_FALSE(rotate_alike(within, beyond));
@@ -70,27 +65,6 @@ TEST(LongRopeRule, TheSwitchChoosesTheList) {
   EXPECT_TRUE(rotate_alike(frequencies_of(always_short, {}), frequencies_of(phi, 1)));
   EXPECT_TRUE(rotate_alike(frequencies_of(always_long, 1), frequencies_of(phi, 131072)));
   EXPECT_EQ(frequencies_of(always_long, 1).contexts, ContextRange{});
-}
-
-TEST(LongRopeRule, AttentionFactorGrowsUnlessGiven) {
-  const auto factor_of = [](const LongRopeScaling& rule, std::int64_t context) {
-    test::expect_as_reference(test::spec_with(10000, 64, rule), context);
-    return frequencies_of(rule, context).attention_factor;
-  };
-  using Given = std::optional<double>;
-  const double grown = std::sqrt(1 + std::log(32.0) / std::log(4096.0));
-  EXPECT_DOUBLE_EQ(factor_of(phi, 1), grown);  // for the short list, too
-  EXPECT_DOUBLE_EQ(factor_of(phi, 131072), grown);
-  EXPECT_EQ(factor_of(with(phi, &LongRopeScaling::factor, 1.0), 131072), 1);
-  EXPECT_EQ(factor_of(with(phi, &LongRopeScaling::factor, 0.5), 131072), 1);
-  auto given = with(phi, &LongRopeScaling::attention_factor, Given(1.5));
-  EXPECT_EQ(factor_of(given, 1), 1.5);
-  // PhiMoE has a factor for each list.
-  given.long_mscale = 1.25;
-  EXPECT_EQ(factor_of(given, 4096), 1.5);
-  EXPECT_EQ(factor_of(given, 4097), 1.25);
-  given.short_mscale = 1.125;
-  EXPECT_EQ(factor_of(given, 4096), 1.125);
 }
 
 TEST(LongRopeRule, RefusesAMissingContextAndAFactorOfZero) {
@@ -142,11 +116,7 @@ TEST(LongRopeRule, AConfigsFactorWinsWithAWarning) {
                   {"factor must be given", "max_position_embeddings"});
 }
 
-TEST(LongRopeRule, ListsThatDoNotFitAreRefused) {
-  test::malformed(R"({"model_type": "llama", "head_dim": 64,
-      "max_position_embeddings": 4096, "rope_scaling": {"type": "su", "short_factor": [1, 1],
-      "long_factor": [1], "original_max_position_embeddings": 2048}})",
-                  {"short_factor must have one entry for each pair, 32; got 2"});
+TEST(LongRopeRule, TheSwitchIsNotAKeyOfAConfig) {
   test::not_supported(config_with("", R"("type": "longrope", "switch": "always_long")"),
                       {"switch is not a key of rope_type 'longrope'"});
 }

@@ -11,26 +11,8 @@
 namespace rotary {
 namespace {
 
-using test::expect_as_reference;
 using test::expect_refused;
 using test::spec_with;
-
-TEST(NtkRule, AgreesWithTheReference) {
-  for (const double alpha : {1.0, 2.0, 4.0, 1000.0}) {
-    for (const double base : {10000.0, 500000.0, 1e6}) {
-      for (const std::int64_t rotary_dim : {4, 6, 64, 128}) {
-        expect_as_reference(spec_with(base, rotary_dim, NtkScaling{.alpha = alpha}));
-      }
-    }
-  }
-}
-
-TEST(NtkRule, SlowsTheSlowestPairByAlpha) {
-  const auto plain = test::frequencies_with(NoScaling{});
-  const auto scaled = test::frequencies_with(NtkScaling{.alpha = 8});
-  EXPECT_NEAR(plain.inv_freq.back() / scaled.inv_freq.back(), 8, 1e-12);
-  EXPECT_EQ(scaled.inv_freq.front(), 1);
-}
 
 TEST(NtkRule, RefusesOnePairAndExtremeBases) {
   RotarySpec one_pair = spec_with(10000, 64, NtkScaling{.alpha = 2});
@@ -57,32 +39,10 @@ TEST(NtkByPartsRule, TheTurnsOfAPairSelectItsRule) {
   EXPECT_EQ(got[31], linear[31]);
 }
 
-TEST(NtkByPartsRule, IsLinearIfBothPartsAreZero) {
-  const NtkByPartsScaling none{
-      .factor = 8, .original_context_tokens = 2048, .ntk_factor = 0, .extrapolation_factor = 0};
-  EXPECT_EQ(test::frequencies_with(none).inv_freq,
-            test::frequencies_with(LinearScaling{.factor = 8}).inv_freq);
-}
-
 TEST(NtkByPartsRule, RefusesOnePairAndExtremeBases) {
   expect_refused(test::spec_with(10000, 2, llama), {"rotary_dim >= 4", "got 2"});
   expect_refused(test::spec_with(2, 64, with(llama, &NtkByPartsScaling::factor, 1e-3)),
                  {"base * factor^(d/(d-2)) finite and > 1", "0.001"});
-}
-
-// Both forms slow the last pair by the full factor f: (base f)^(-(d-2)/d) f^(-2/d) = ω / f, where ω
-// is its unscaled frequency.
-TEST(MixedNtkRule, SlowsTheSlowestPairByTheFactor) {
-  const double unscaled = test::frequencies_with(NoScaling{}).inv_freq.back();
-  for (const MixedNtkScaling& rule :
-       {MixedNtkScaling{.factor = 8}, MixedNtkScaling{.factor = 8, .mixed_b = 0.625}}) {
-    EXPECT_NEAR(unscaled / test::frequencies_with(rule).inv_freq.back(), 8, 1e-12);
-  }
-}
-
-TEST(MixedNtkRule, IsLinearWithAnExponentOfZero) {
-  EXPECT_EQ(test::frequencies_with(MixedNtkScaling{.factor = 8, .mixed_b = 0}).inv_freq,
-            test::frequencies_with(LinearScaling{.factor = 8}).inv_freq);
 }
 
 TEST(MixedNtkRule, RefusesExtremeBases) {

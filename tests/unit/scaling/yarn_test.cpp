@@ -6,9 +6,7 @@
 namespace rotary {
 namespace {
 
-using test::expect_as_reference;
 using test::expect_refused;
-using test::spec_with;
 using test::with;
 
 // If beta_fast = beta_slow, the ramp is a step.
@@ -87,53 +85,12 @@ TEST(YarnRule, KeysOfOtherProgramsAreRefused) {
       {"attention_factor, which replaces it, is Transformers' name"});
 }
 
-TEST(YarnRule, AttentionFactorFollowsMscaleUnlessGiven) {
-  const auto factor_of = [](const YarnScaling& rule) {
-    const RotarySpec spec = spec_with(10000, 64, rule);
-    expect_as_reference(spec);
-    return test::frequencies_with(rule).attention_factor;
-  };
-  const double growth = 0.1 * std::log(40.0) + 1;
-  EXPECT_DOUBLE_EQ(factor_of({.factor = 40, .original_context_tokens = 4096}), growth);
-  EXPECT_EQ(factor_of({.factor = 1, .original_context_tokens = 4096}), 1);
-  EXPECT_EQ(factor_of({.factor = 0.5, .original_context_tokens = 4096}), 1);
-  EXPECT_EQ(factor_of({.factor = 40, .original_context_tokens = 4096, .attention_factor = 0.75}),
-            0.75);
-  EXPECT_EQ(factor_of({.factor = 40,
-                       .original_context_tokens = 4096,
-                       .attention_factor = 0.75,
-                       .mscale = 2,
-                       .mscale_all_dim = 1}),
-            0.75);
-  // DeepSeek-V3: both given and equal.
-  EXPECT_EQ(
-      factor_of({.factor = 40, .original_context_tokens = 4096, .mscale = 1, .mscale_all_dim = 1}),
-      1);
-  EXPECT_DOUBLE_EQ(
-      factor_of(
-          {.factor = 40, .original_context_tokens = 4096, .mscale = 0.707, .mscale_all_dim = 1}),
-      (0.0707 * std::log(40.0) + 1) / growth);
-  // A single mscale key, or one that is 0, has no effect.
-  EXPECT_DOUBLE_EQ(factor_of({.factor = 40, .original_context_tokens = 4096, .mscale = 3}), growth);
-  EXPECT_DOUBLE_EQ(factor_of({.factor = 40, .original_context_tokens = 4096, .mscale_all_dim = 3}),
-                   growth);
-  EXPECT_DOUBLE_EQ(
-      factor_of({.factor = 40, .original_context_tokens = 4096, .mscale = 0, .mscale_all_dim = 3}),
-      growth);
-}
-
-YarnScaling yarn() { return {.factor = 4, .original_context_tokens = 4096}; }
-
-TEST(YarnRule, RefusesABetaFastBelowBetaSlow) {
-  expect_refused(with(yarn(), &YarnScaling::beta_fast, 0.5),
-                 {"beta_fast must be >= beta_slow", "0.5", "1"});
-}
-
 TEST(YarnRule, RefusesANegativeAttentionFactor) {
-  YarnScaling rule = yarn();
-  rule.mscale_all_dim = 1;
-  rule.mscale = -1000;  // 0.1 m ln 4 + 1 < 0
-  expect_refused(rule, {"attention_factor", "got"});
+  // 0.1 m ln 4 + 1 < 0
+  expect_refused(
+      YarnScaling{
+          .factor = 4, .original_context_tokens = 4096, .mscale = -1000, .mscale_all_dim = 1},
+      {"attention_factor", "got"});
 }
 
 }  // namespace
