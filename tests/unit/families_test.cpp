@@ -84,6 +84,7 @@ TEST(Families, HaveThePairingsOfTheirClasses) {
       {"codegen", Pairing::interleaved},
       {"helium", Pairing::interleaved},
       {"ernie4_5", Pairing::interleaved},
+      {"ernie4_5_moe", Pairing::interleaved},
       {"llama4_text", Pairing::interleaved},
       {"deepseek_v2", Pairing::interleaved},
       {"deepseek_v3", Pairing::interleaved_to_half},

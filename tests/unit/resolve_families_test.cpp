@@ -37,7 +37,7 @@ TEST(ResolveFamilies, LlamaMistralAndQwen2RotateTheFullHeadInHalves) {
     EXPECT_EQ(rotary.spec.scaling, Scaling(NoScaling{}));
     EXPECT_EQ(rotary.softmax_factor, 1);
     EXPECT_EQ(rotary.trained_context_tokens, 4096);
-    EXPECT_EQ(model.layers.size(), 2U);
+    EXPECT_EQ(test::layers_of(model), "R0 R0");
     EXPECT_TRUE(model.warnings.empty());
   }
 }
@@ -66,16 +66,6 @@ TEST(ResolveFamilies, GptNeoxReadsRopeParametersFirst) {
   EXPECT_EQ(resolved_rotary(config).rotary_dim, 48);  // rotary_pct does not replace the fraction
 }
 
-// GPTNeoXConfig does not read other families' keys, so they get a warning.
-TEST(ResolveFamilies, GptNeoxIgnoresOtherFamiliesKeysWithAWarning) {
-  std::string config(gpt_neox);
-  config.replace(config.size() - 1, 1, R"(, "rope_theta": 20000, "partial_rotary_factor": 0.5})");
-  const ModelSpec model = resolved(config);
-  EXPECT_EQ(model.rotary.front().spec.base.get(), 10000);
-  EXPECT_EQ(model.rotary.front().spec.rotary_dim, 24);
-  EXPECT_EQ(model.warnings.size(), 2U);
-}
-
 TEST(ResolveFamilies, GptjReadsItsOwnKeysAndPairsNeighbours) {
   const ModelSpec model = resolved(gptj);
   const ModelRotary& rotary = model.rotary.front();
@@ -89,15 +79,6 @@ TEST(ResolveFamilies, GptjReadsItsOwnKeysAndPairsNeighbours) {
   std::string config(gptj);
   config.replace(config.size() - 1, 1, R"(, "rotary_dim": 32})");
   EXPECT_EQ(resolved_rotary(config).rotary_dim, 32);
-}
-
-// modeling_gptj.py has its base in the code and reads no rope_theta.
-TEST(ResolveFamilies, GptjIgnoresRopeThetaWithAWarning) {
-  std::string config(gptj);
-  config.replace(config.size() - 1, 1, R"(, "rope_theta": 500000})");
-  const ModelSpec model = resolved(config);
-  EXPECT_EQ(model.rotary.front().spec.base.get(), 10000);
-  EXPECT_TRUE(warns(model, "rope_theta"));
 }
 
 TEST(ResolveFamilies, AStatedHeadDimReplacesHiddenSizePerHead) {

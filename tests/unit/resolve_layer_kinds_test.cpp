@@ -81,8 +81,6 @@ TEST(LayerKinds, Gemma3HasTwoBasesAndScalesFullLayers) {
   EXPECT_TRUE(model.warnings.empty());
 
   const ModelSpec plain = resolved(model_with("gemma3_text"));
-  EXPECT_EQ(rotary_for(plain, "full_attention").spec.base.get(), 1e6);
-  EXPECT_EQ(rotary_for(plain, "sliding_attention").spec.base.get(), 10000);
   EXPECT_EQ(plain.layers[3].rotary, plain.layers[0].rotary);  // only every sixth layer is full
 }
 
@@ -104,14 +102,11 @@ TEST(LayerKinds, Gemma3HasTwoLayerTypesAndRefusesAThird) {
             {"rope_parameters.global_attention", "layer_types"});
 }
 
-TEST(LayerKinds, ModernbertScalesBothLayerTypes) {
+TEST(LayerKinds, ModernbertHasTwoBases) {
   const ModelSpec model = resolved(
-      model_with("modernbert", R"("global_rope_theta": 160000.0, "local_rope_theta": 10000.0,
-          "rope_scaling": {"rope_type": "linear", "factor": 2})"));
-  for (const std::string_view type : {"full_attention", "sliding_attention"})
-    EXPECT_EQ(rotary_for(model, type).spec.scaling, Scaling(LinearScaling{.factor = 2}));
-  EXPECT_EQ(rotary_for(model, "full_attention").spec.base.get(), 160000);
-  EXPECT_EQ(rotary_for(model, "sliding_attention").spec.base.get(), 10000);
+      model_with("modernbert", R"("global_rope_theta": 170000.0, "local_rope_theta": 20000.0)"));
+  EXPECT_EQ(rotary_for(model, "full_attention").spec.base.get(), 170000);
+  EXPECT_EQ(rotary_for(model, "sliding_attention").spec.base.get(), 20000);
   EXPECT_EQ(model.layers[0].rotary, model.layers[3].rotary);  // full: every third, from the first
   EXPECT_NE(model.layers[0].rotary, model.layers[1].rotary);
 }
@@ -280,9 +275,11 @@ TEST(LayerKinds, Qwen1QueriesGrowWithTheLogarithm) {
             Scaling(DoublingNtkScaling{.original_context_tokens = 2048}));
   EXPECT_EQ(resolved(model_with("qwen", members + "false")).layers[0].query_temperature,
             QueryTemperature());
-  malformed(R"({"model_type": "qwen", "kv_channels": 64, "num_hidden_layers": 1,
-                            "use_logn_attn": true})",
-            {"seq_length", "use_logn_attn", "none"});
+  for (const std::string_view key : {"use_logn_attn", "use_dynamic_ntk"}) {
+    malformed(R"({"model_type": "qwen", "kv_channels": 64, "num_hidden_layers": 1, )" +
+                  test::member(key, "true") + "}",
+              {"seq_length must be given", key, "got none"});
+  }
 }
 
 }  // namespace

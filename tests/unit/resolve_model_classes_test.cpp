@@ -60,8 +60,7 @@ TEST(LatentAttention, AnMscaleAllDimOfZeroGivesASoftmaxFactorOfOne) {
             1);
 }
 
-TEST(Wrappers, TheLanguageModelsConfigIsFound) {
-  const std::string inner = model_with("", R"("rope_theta": 7)");
+TEST(Wrappers, TheLanguageModelIsInTextConfig) {
   const auto wrapped = [](std::string_view type, std::string_view key, std::string_view config) {
     return test::json_object(test::member("model_type", test::json_text(type)) + ", " +
                              test::member(key, config));
@@ -111,13 +110,16 @@ TEST(Wrappers, KeysOutsideTheLanguageModelAreIgnored) {
 }
 
 // MLC's config of Ministral 3 has the language model's model_type outside, and all other keys in
-// text_config.
+// text_config. The published file has model_type mistral3 outside.
 TEST(Wrappers, ATextConfigOfTheSameTypeIsRead) {
-  EXPECT_EQ(resolved_rotary(R"({"model_type": "ministral3", "text_config": {
-                              "model_type": "ministral3", "head_dim": 64,
-                              "rope_parameters": {"rope_type": "default", "rope_theta": 7}}})")
-                .base.get(),
-            7);
+  for (const std::string_view text : {R"({"hidden_size": 4096, "num_hidden_layers": 2})",
+                                      R"({"model_type": "ministral3", "num_hidden_layers": 2})"}) {
+    const ModelSpec model =
+        resolved(R"({"model_type": "ministral3", "text_config": )" + std::string(text) + "}");
+    EXPECT_EQ(model.config_part, "text_config");
+    EXPECT_EQ(model.layers.size(), 2U);
+    EXPECT_EQ(rope_type(model.rotary.at(0).spec.scaling), "yarn");
+  }
   // A text_config of another model_type is not read.
   EXPECT_NE(resolved_rotary(model_with("ministral3", R"("text_config": {"model_type": "other",
                               "rope_parameters": {"rope_type": "default", "rope_theta": 7}})"))
@@ -142,6 +144,8 @@ TEST(Wrappers, AFlatQwen2VlConfigIsRead) {
 
 TEST(OldNames, SetTheBaseAndTheFraction) {
   EXPECT_EQ(resolved_rotary(model_with("stablelm", R"("rope_pct": 0.5)")).rotary_dim, 32);
+  EXPECT_EQ(resolved_rotary(model_with("gpt_neox_japanese", R"("rotary_pct": 0.5)")).rotary_dim,
+            32);
   EXPECT_EQ(resolved_rotary(model_with("openelm", R"("rope_freq_constant": 20000,
                                                       "rope_max_length": 4096)"))
                 .base.get(),
@@ -155,9 +159,10 @@ TEST(OldNames, SetTheBaseAndTheFraction) {
   not_supported(model_with("chatglm", R"("original_rope": false)"), {"original_rope"});
   const RotarySpec nomic = resolved_rotary(
       R"({"model_type": "nomic_bert", "n_embd": 768, "n_head": 12, "n_layer": 12,
-          "rotary_emb_base": 1000, "rotary_emb_fraction": 1.0, "rotary_emb_interleaved": false,
+          "rotary_emb_base": 1000, "rotary_emb_fraction": 0.5, "rotary_emb_interleaved": false,
           "rotary_emb_scale_base": null, "rotary_scaling_factor": null})");
   EXPECT_EQ(nomic.head_dim, 64);
+  EXPECT_EQ(nomic.rotary_dim, 32);
   EXPECT_EQ(nomic.base.get(), 1000);
   EXPECT_EQ(nomic.pairing.get(), Pairing::half);
   EXPECT_EQ(
@@ -197,11 +202,6 @@ TEST(Classes, HaveTheirOwnSenseAndRounding) {
   EXPECT_EQ(resolved_rotary(model_with("roformer")).rounding, Rounding::double_angle);
 }
 
-TEST(Classes, NumericsComeFromTheOptions) {
-  const ModelSpec model = resolved(model_with("llama"), {.numerics = Numerics::transformers});
-  EXPECT_EQ(model.rotary.front().spec.numerics, Numerics::transformers);
-}
-
 TEST(Classes, GptOssHasYarnByDefault) {
   const ModelSpec model = resolved(model_with("gpt_oss"));
   const auto& rule = std::get<YarnScaling>(model.rotary.front().spec.scaling);
@@ -209,14 +209,6 @@ TEST(Classes, GptOssHasYarnByDefault) {
   EXPECT_EQ(rule.ramp, YarnRamp::fractional);
   EXPECT_EQ(model.rotary.front().spec.base.get(), 150000);
   EXPECT_TRUE(warns(model, "rope_parameters is absent"));
-}
-
-// Phi-3's "yarn" is LongRoPE, so it must never become YaRN.
-TEST(Classes, Phi3YarnIsNotYarn) {
-  const auto model = resolve(
-      model_with("phi3", R"("rope_scaling": {"type": "yarn", "factor": 4, "short_factor": [1],
-                                  "original_max_position_embeddings": 1024})"));
-  EXPECT_FALSE(model);
 }
 
 // Families that do not rotate, and families whose config selects the encoding.

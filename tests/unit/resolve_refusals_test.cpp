@@ -75,12 +75,6 @@ TEST(ResolveRefusals, NameTheMisspeltKeyAndNotTheMissingOne) {
   malformed(llama_with(R"("rope_theta": "x", )" + dictionary), {"rope_theta must be"});
 }
 
-// Ministral 3's query temperature reads the first dictionary, which a refused config may lack.
-TEST(ResolveRefusals, AnUnknownLayerTypeIsNamed) {
-  malformed(test::model_with("ministral3", R"("rope_parameters": {"a": {"rope_type": "default"}})"),
-            {"rope_parameters.a must be one of layer_types"});
-}
-
 TEST(ResolveRefusals, AnUnknownRotaryKeyIsNamed) {
   for (const std::string_view key :
        {"rope_local_base_freq", "no_rope_layers", "use_rope", "rotary_emb_fraction", "ROPE_ratio",
@@ -98,12 +92,21 @@ TEST(ResolveRefusals, AnUnknownRotaryKeyIsNamed) {
   not_supported(llama_with(R"("use_mrope": true)"), {"use_mrope", "true"});
 }
 
-// Llama's class does not read these keys of other families.
-TEST(ResolveRefusals, KnownKeysOfOtherFamiliesAreWarnedAbout) {
-  for (const std::string_view key : {"rotary_pct", "rotary_emb_base", "rotary_dim"}) {
-    const ModelSpec model = test::resolved(llama_with(member(key, "0.5")));
-    EXPECT_TRUE(test::warns(model, key)) << key;
-    EXPECT_EQ(model.rotary.front().spec.rotary_dim.value_or(64), 64);
+// These classes do not read these keys of other families.
+TEST(ResolveRefusals, KeysOfOtherFamiliesAreIgnoredWithAWarning) {
+  for (const auto& [family, key] :
+       {std::pair<std::string_view, std::string_view>{"llama", "rotary_pct"},
+        {"llama", "rotary_emb_base"},
+        {"llama", "rotary_dim"},
+        {"gpt_neox", "rope_theta"},
+        {"gpt_neox", "partial_rotary_factor"},
+        {"gptj", "rope_theta"}}) {
+    SCOPED_TRACE(key);
+    const ModelSpec model = test::resolved(test::model_with(family, member(key, "0.5")));
+    EXPECT_TRUE(test::warns(model, key));
+    const RotarySpec plain = test::resolved_rotary(test::model_with(family));
+    EXPECT_EQ(model.rotary.front().spec.rotary_dim, plain.rotary_dim);
+    EXPECT_EQ(model.rotary.front().spec.base.get(), 10000);
   }
 }
 
@@ -209,11 +212,6 @@ TEST(ResolveRefusals, AScalingValueOutOfBoundsIsNamed) {
 TEST(ResolveRefusals, TypeAndRopeTypeMustAgree) {
   malformed(scaled(R"("type": "linear", "rope_type": "yarn", "factor": 2)"),
             {"rope_type", "type", "linear", "yarn"});
-}
-
-TEST(ResolveRefusals, AContextOfZeroIsNamed) {
-  malformed(R"({"model_type": "llama", "head_dim": 64, "max_position_embeddings": 0})",
-            {"max_position_embeddings", "got 0"});
 }
 
 }  // namespace

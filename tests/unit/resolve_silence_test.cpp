@@ -66,22 +66,6 @@ TEST(SilentMistakes, TheFirstChatglmsTwoAxesAreRefused) {
                 {"position_encoding_2d must be false"});
 }
 
-TEST(SilentMistakes, RotaryPctAndRotaryEmbFractionSetRotaryDim) {
-  EXPECT_EQ(resolved_rotary(model_with("gpt_neox_japanese", R"("rotary_pct": 0.5)")).rotary_dim,
-            32);
-  EXPECT_EQ(resolved_rotary(model_with("nomic_bert", R"("rotary_emb_fraction": 0.5)")).rotary_dim,
-            32);
-  malformed(model_with("nomic_bert", R"("rotary_emb_fraction": 0.0)"), {"(0, 1]"});
-}
-
-TEST(SilentMistakes, DynamicNtkOfQwen1NeedsItsContext) {
-  const std::string members = R"("use_dynamic_ntk": true, "kv_channels": 64)";
-  EXPECT_EQ(resolved_rotary(model_with("qwen", members + R"(, "seq_length": 2048)")).scaling,
-            Scaling(DoublingNtkScaling{.original_context_tokens = 2048}));
-  malformed(R"({"model_type": "qwen", "num_hidden_layers": 1, )" + members + "}",
-            {"seq_length must be given", "got none"});
-}
-
 TEST(SilentMistakes, UnknownEncodingNamesAreRefused) {
   not_supported(model_with("granitemoehybrid", R"("position_embedding_type": "ROPE")"),
                 {"must be rope or nope", "ROPE"});

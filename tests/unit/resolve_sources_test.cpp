@@ -133,15 +133,12 @@ TEST(Sources, ContextsComeFromGemmasClasses) {
 }
 
 TEST(Sources, NameThePartOfAConfig) {
-  const std::string inner = llama_with(R"("rope_theta": 1e6)");
   const ModelSpec model =
       resolved(R"({"model_type": "qwen2_5_omni", "thinker_config": {"text_config": )"
                R"({"hidden_size": 128, "num_attention_heads": 2, "num_hidden_layers": 2}}})");
   EXPECT_EQ(model.config_part, "thinker_config.text_config");
   EXPECT_EQ(model.model_type, "qwen2_5_omni_text");
   EXPECT_EQ(source_of(model.sources, "model_type"), "family model_type");
-  EXPECT_EQ(resolved(R"({"model_type": "llava", "text_config": )" + inner + "}").config_part,
-            "text_config");
 }
 
 TEST(Sources, NameTheKeysOfWhispersEncoder) {

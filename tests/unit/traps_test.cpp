@@ -19,7 +19,6 @@ using test::llama_with;
 using test::model_with;
 using test::resolved;
 using test::resolved_rotary;
-using test::rotary_for;
 using test::warns;
 
 Frequencies frequencies_of(const RotarySpec& spec) {
@@ -32,22 +31,6 @@ std::string yarn_with(std::string_view members) {
   return llama_with(R"("rope_scaling": {"rope_type": "yarn", "factor": 4,
                        "original_max_position_embeddings": 1024, )" +
                     std::string(members) + "}");
-}
-
-// The exponent's d is rotary_dim. It is neither head_dim nor hidden_size / heads, which is 56 in
-// DeepSeek-V3.
-TEST(Traps, TheExponentsDenominatorIsRotaryDim) {
-  const Frequencies partial =
-      frequencies_of(resolved_rotary(model_with("gpt_neox", R"("rotary_pct": 0.25)")));
-  ASSERT_EQ(partial.inv_freq.size(), 8U);
-  EXPECT_DOUBLE_EQ(partial.inv_freq[1], std::pow(10000.0, -2.0 / 16));
-
-  RotarySpec latent = resolved_rotary(
-      R"({"model_type": "deepseek_v3", "hidden_size": 7168, "num_attention_heads": 128,
-          "qk_rope_head_dim": 64, "num_hidden_layers": 2})");
-  EXPECT_EQ(latent.head_dim, 64);
-  latent.pairing = Pairing::interleaved;
-  EXPECT_DOUBLE_EQ(frequencies_of(latent).inv_freq[1], std::pow(10000.0, -2.0 / 64));
 }
 
 // Transformers 4.51 to 4.55 replaced the factor by max_position_embeddings / original. For the
@@ -98,17 +81,6 @@ TEST(Traps, DeepseekSoftmaxFactorIsNotTheAttentionFactor) {
   EXPECT_EQ(resolved(config("llama")).rotary.front().softmax_factor, 1);
 }
 
-// The end of the ramp is clamped to d - 1, although there are only d/2 pairs. So with a small base
-// no pair is fully interpolated.
-TEST(Traps, TheRampIsClampedToFeaturesNotPairs) {
-  const RotarySpec spec = resolved_rotary(
-      llama_with(R"("rope_theta": 100, "rope_scaling": {"rope_type": "yarn", "factor": 4,
-                    "original_max_position_embeddings": 65536})"));
-  const Frequencies got = frequencies_of(spec);
-  const double unscaled = std::pow(100.0, -62.0 / 64);
-  EXPECT_GT(got.inv_freq.back(), unscaled / 4 * 1.01);
-}
-
 // Scaled rules read partial_rotary_factor for every family, rope_type default only for some.
 TEST(Traps, RopeTypeDefaultIgnoresALlamasFraction) {
   constexpr std::string_view half = R"("partial_rotary_factor": 0.5)";
@@ -117,20 +89,6 @@ TEST(Traps, RopeTypeDefaultIgnoresALlamasFraction) {
   EXPECT_TRUE(warns(llama, "partial_rotary_factor 0.5 is ignored"));
   EXPECT_EQ(resolved_rotary(yarn_with(R"("partial_rotary_factor": 0.5)")).rotary_dim, 32);
   EXPECT_EQ(resolved_rotary(model_with("glm4_moe", half)).rotary_dim, 32);
-}
-
-// These classes append the list of angles to itself, as Llama's does, and read the first half. If
-// they repeated each angle instead, the first half would lack the slower frequencies.
-TEST(Traps, GlmErnieAndHeliumHaveTheUsualFrequencies) {
-  for (const std::string_view family : {"glm", "glm4", "ernie4_5", "ernie4_5_moe", "helium"}) {
-    SCOPED_TRACE(family);
-    const RotarySpec spec =
-        resolved_rotary(model_with(family, R"("rope_theta": 10000, "partial_rotary_factor": 1.0)"));
-    EXPECT_EQ(spec.pairing.get(), Pairing::interleaved);
-    const Frequencies got = frequencies_of(spec);
-    ASSERT_EQ(got.inv_freq.size(), 32U);
-    EXPECT_DOUBLE_EQ(got.inv_freq[1], std::pow(10000.0, -2.0 / 64));
-  }
 }
 
 // In no_rope_layers 1 means that the layer rotates.
@@ -151,20 +109,13 @@ TEST(Traps, LargeBasesAreReadExactly) {
     EXPECT_EQ(resolved_rotary(model_with("falcon_h1", test::member("rope_theta", base))).base.get(),
               1e11);
   }
-  EXPECT_EQ(resolved_rotary(model_with("hy_v3")).base.get(), 11158840);
-  EXPECT_EQ(resolved_rotary(model_with("qwen2", R"("rope_theta": 10000000)")).base.get(), 1e7);
 }
 
 // Transformers 5 uses rope_theta for full layers only. Sliding layers keep the class's base,
 // 500000.
-TEST(Traps, Olmo3SlidingLayersHaveTheClasssBase) {
-  const ModelSpec model = resolved(model_with("olmo3", R"("rope_theta": 20000, "rope_scaling":
-      {"rope_type": "yarn", "factor": 8, "original_max_position_embeddings": 512})"));
-  EXPECT_EQ(rotary_for(model, "sliding_attention").spec.base.get(), 500000);
-  EXPECT_EQ(rotary_for(model, "full_attention").spec.base.get(), 20000);
-  EXPECT_EQ(rotary_for(model, "sliding_attention").spec.scaling, Scaling(NoScaling{}));
-  EXPECT_EQ(yarn_of(rotary_for(model, "full_attention").spec).factor, 8);
-  EXPECT_TRUE(warns(model, "rope_theta 20000 is of full layers alone"));
+TEST(Traps, ABaseOfOlmo3sFullLayersAloneGivesAWarning) {
+  EXPECT_TRUE(warns(resolved(model_with("olmo3", R"("rope_theta": 20000)")),
+                    "rope_theta 20000 is of full layers alone"));
   EXPECT_FALSE(warns(resolved(model_with("olmo3", R"("rope_theta": 500000)")), "full layers"));
 }
 
