@@ -12,8 +12,8 @@ namespace {
 // A float32 that rounds to the same bf16 or f16 as `value`. Keeps 14 bits of the significand and
 // sets the last one if a lower bit was lost ("round to odd"). bf16 and f16 have at most 11 bits, so
 // the result is halfway between two of their numbers only if `value` is. Results below 2^-136,
-// which float32 may round, are 0 in both types. Branch-free integers, here and below, let the
-// compiler vectorise the loops.
+// which float32 may round, are 0 in bf16 and f16. Branch-free integer arithmetic, here and below,
+// lets the compiler vectorise the loops.
 float rounded_to_odd(double value) noexcept {
   constexpr std::uint64_t lost = (std::uint64_t{1} << (53 - 14)) - 1;
   const auto bits = std::bit_cast<std::uint64_t>(value);
@@ -34,7 +34,7 @@ void put(double value, BFloat16& element) noexcept {
 }
 
 // f16 has 5 exponent bits of bias 15 and 10 fraction bits. Below 2^-14 results are multiples of
-// 2^-24, to which the addition of 1/2 rounds. From 65520 the exponent reaches 31, so the result is
+// 2^-24; adding 1/2 rounds to such a multiple. From 65520 the exponent reaches 31, so the result is
 // Inf.
 void put(double value, Float16& element) noexcept {
   constexpr std::int32_t smallest_normal = 0x38800000;  // 2^-14

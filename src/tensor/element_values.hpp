@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts single elements of a DType to double, exactly, and rounds to 16-bit formats. For rows of
-// cos and sin; kernels/ processes tensors.
+// Converts single elements of a DType to double, exactly, and rounds to 16-bit formats. The kernels
+// convert tensors without these functions.
 #pragma once
 
 #include <bit>

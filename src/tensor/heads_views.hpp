@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts other views to views of heads, for the same checks. Unused strides, along extents of 1,
-// become 0.
+// Converts other views to views of heads, so that the checks of heads apply to them. Strides along
+// extents of 1, which are unused, become 0.
 #pragma once
 
 #include <cstddef>

@@ -70,7 +70,7 @@ class StepSum {
 
   // Whether the sum can be 0 although some count is not 0.
   Overlap reaches_zero_otherwise() {
-    // A case for each place of the first nonzero count, which by symmetry is positive.
+    // Tries each index of the first nonzero count. By symmetry that count may be positive.
     for (std::size_t first = 0; first < size_; ++first) {
       Step& step = steps_[first];
       const Step whole = step;

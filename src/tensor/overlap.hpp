@@ -33,15 +33,15 @@ struct AddressRange {
 
 [[nodiscard]] std::optional<AddressRange> address_range(const ElementsView& view) noexcept;
 
-// True if the view claims 2^36 elements or more by strides of 0; to read them would take minutes.
-// Requires extents >= 0 and strides of 0 along extents of 1.
+// True if strides of 0 repeat elements and the view has 2^36 elements or more; reading them would
+// take minutes. Requires extents >= 0 and strides of 0 along extents of 1.
 [[nodiscard]] bool repeats_too_often(const ConstHeadsView& view) noexcept;
 
 enum class Overlap { none, shared, undecided };
 
-// Decides if each view's strides nest (each is at least the span of the smaller ones), and in most
-// other cases; otherwise `undecided`. Requires views with an address_range(), and strides of 0
-// along extents of 1 (without_unused_strides).
+// Never `undecided` if each view's strides nest (each is at least the span of the smaller ones).
+// Rarely `undecided` otherwise. Requires views with an address_range(), and strides of 0 along
+// extents of 1 (without_unused_strides).
 [[nodiscard]] Overlap find_overlap(const ConstHeadsView& a, const ConstHeadsView& b) noexcept;
 
 [[nodiscard]] Overlap find_overlap(const ElementsView& a, const ElementsView& b) noexcept;

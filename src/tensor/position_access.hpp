@@ -58,7 +58,7 @@ struct TokenIndex {
   std::int64_t token = 0;
 };
 
-// The coordinate on one axis; positions of one axis have the same on all.
+// The coordinate on one axis. Positions of one axis have the same coordinate on all axes.
 [[nodiscard]] inline std::int64_t coordinate_at(const ConsecutivePositions& positions, std::int64_t,
                                                 const TokenIndex& at) noexcept {
   return positions.first + at.token;

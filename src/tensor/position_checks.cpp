@@ -57,8 +57,8 @@ Status validate_data(const TokenArray<Number>& positions) {
   return {};
 }
 
-// Checks that accepts() holds for every value; else the error quotes requirement(). With a stride
-// of 0 all tokens have one value, and there may be any number of them.
+// Checks that accepts() holds for every value. If not, the error quotes requirement(). With a
+// stride of 0 all tokens share one value, so one check serves any number of tokens.
 template <class Number, class Accepts, class Requirement>
 Status check_values(const TokenArray<Number>& positions, Accepts accepts, Requirement requirement) {
   const std::int64_t tokens = positions.token_stride == 0 ? 1 : positions.tokens;

@@ -11,7 +11,7 @@
 
 namespace rotary {
 
-// axes: the number of axes of the frequencies; positions have as many, or one.
+// axes: the number of axes of the frequencies. Positions must have this number of axes, or one.
 [[nodiscard]] Status validate(const Positions& positions, std::int64_t axes = 1);
 
 // Checks that each position is an integer within int32. Requires valid positions.

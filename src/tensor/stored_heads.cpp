@@ -4,8 +4,8 @@
 namespace rotary {
 namespace {
 
-// The view with elements of two bytes instead of one, for the checks of a DType. Sizes and
-// distances double, so the answers are the same.
+// Views bytes as elements of two bytes, because the checks need a DType. All sizes and distances
+// double, so the checks give the same answers.
 ConstHeadsView doubled_elements(const StoredHeads& heads) {
   return {
       .data = heads.data, .dtype = DType::bf16, .extents = heads.extents, .strides = heads.strides};

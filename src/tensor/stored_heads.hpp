@@ -59,7 +59,7 @@ template <class Data>
   return {view.data, {}, view.extents, view.strides, view.scales, view.scale_strides};
 }
 
-// Sets strides to 0 along extents of 1, those of scales included.
+// Sets strides to 0 along extents of 1, also the strides of scales.
 template <class Data, class Scale>
 void drop_unused_strides(BasicStoredHeads<Data, Scale>& heads) noexcept {
   if (heads.extents.batch <= 1) heads.strides.batch = heads.scale_strides.batch = 0;
@@ -104,7 +104,7 @@ struct StoredNames {
 [[nodiscard]] Status check_quantized(const StoredNames& names, const StoredHeads& heads);
 [[nodiscard]] Status check_quantized_distinct(const StoredNames& names, const StoredHeads& heads);
 
-// Checks a view with adjacent features (view_checks.hpp) and, if it has elements, its scales.
+// Checks the view and that its features are adjacent; for 8 bits also the scales, if any.
 template <class Data, class Scale>
 [[nodiscard]] Status check_stored(const StoredNames& names,
                                   const BasicStoredHeads<Data, Scale>& heads) {

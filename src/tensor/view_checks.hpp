@@ -30,8 +30,8 @@ template <class View>
   return view;
 }
 
-// without_unused_strides(), and strides of 0 for a view without elements, whose data may be null:
-// only 0 may be added to null.
+// Does without_unused_strides(). All strides of a view without elements become 0, because its data
+// may be null and only 0 may be added to null.
 template <class View>
 [[nodiscard]] View with_used_strides(View view) noexcept {
   if (!has_elements(view.extents)) view.strides = {};

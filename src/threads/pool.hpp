@@ -33,20 +33,20 @@ class Threads::Pool {
 
   void serve();
 
-  // True in a process forked from the owner of the threads. They do not exist here, and one of them
-  // may have held a mutex at the fork.
+  // True in a process forked from the owner of the threads. The threads do not exist here, and one
+  // of them may have held a mutex at the fork.
   [[nodiscard]] bool is_inherited() const noexcept;
 
   int forks_;  // forks before this pool was made
   std::vector<std::thread> threads_;
   std::mutex one_call_;  // held during a call
 
-  // Held to change the members below; a thread that stays awake reads them without it.
+  // Held to change the members below. Threads that stay awake read them without holding it.
   std::mutex mutex_;
   std::condition_variable work_;
   std::condition_variable done_;
   std::atomic<Call*> call_{nullptr};  // the call whose tasks can be taken
-  // Number of threads that use the call, which must live until they are out.
+  // Number of threads that use the call. The call must live until the number is 0.
   std::atomic<std::int64_t> threads_in_{0};
   std::atomic<bool> ending_{false};
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C functions. Errors have their own text for each thread, apart from rotary_last_error(),
-// because this library does not link the other one.
+// The C functions. Each thread has an error text here, apart from rotary_last_error(), because this
+// library does not link rotary.
 #include "rotary/rotary_threads.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 using rotary::invalid_argument;
 using rotary::Status;
 
-// Longer than any message of this library, and without an allocation.
+// Holds any message of this library without an allocation.
 constinit thread_local std::array<char, 256> last_error{};
 
 // Calls body, which returns a Status, and reports its error.

@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::int64_t max_concurrency = 1024;
 
-// hardware_concurrency() does not read the affinity mask, which taskset and container managers set,
-// on every system. sched_getaffinity fails if cpu_set_t cannot hold all processors.
+// On some systems hardware_concurrency() ignores the affinity mask that taskset and container
+// managers set. sched_getaffinity fails if cpu_set_t cannot hold all processors.
 std::int64_t usable_processors() noexcept {
   std::int64_t count = std::thread::hardware_concurrency();
 #ifdef CPU_COUNT

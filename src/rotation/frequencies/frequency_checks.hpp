@@ -31,7 +31,7 @@ inline constexpr std::int64_t max_head_dim = std::int64_t{1} << 16;
 // Checks that each pair has the numbers that these positions need.
 [[nodiscard]] Status validate(const Frequencies& frequencies, const Positions& positions);
 
-// The frequencies of a spec without `turns` and `steps`, for code that compares many specs.
+// A spec's frequencies without `turns` and `steps`, for code that compares many specs.
 
 struct SpecNumbers {
   HeadWindow window;

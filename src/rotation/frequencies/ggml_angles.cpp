@@ -15,7 +15,7 @@
 namespace rotary {
 namespace {
 
-// The freq_factors of an unrotated pair in llama.cpp's converter; its angle is then practically 0.
+// llama.cpp's converter gives this freq_factor to unrotated pairs, which makes their angle about 0.
 constexpr double standing_still = 1e30;
 
 // Computed in double, so that the C library's powf does not decide the last bit.
@@ -38,7 +38,7 @@ class AnglesOfRule {
     return angles;
   }
 
-  // The converter writes the larger base b'; pair 1 has the frequency b'^(-2/d).
+  // The converter writes the larger base b'. Pair 1 gives it: its frequency is b'^(-2/d).
   Result<GgmlAngles> operator()(const NtkScaling&) const {
     return from_base(std::pow(scaled_.inv_freq[1], -static_cast<double>(rotary_.rotary_dim) / 2));
   }
@@ -63,7 +63,7 @@ class AnglesOfRule {
     return angles;
   }
 
-  // Other rules become freq_factors, by which ggml divides the angles.
+  // Other rules become freq_factors; ggml divides the angles by them.
   template <class Rule>
   Result<GgmlAngles> operator()(const Rule&) const {
     auto angles = from_base(rotary_.base);
@@ -101,7 +101,7 @@ class AnglesOfRule {
            (2 * logarithm(static_cast<float>(rotary_.base)));
   }
 
-  // llama.cpp divides the factor by the growth, by which ggml's operation multiplies.
+  // llama.cpp divides the factor by this growth; ggml's operation multiplies by it again.
   [[nodiscard]] float yarn_mscale(float freq_scale) const {
     const float growth = 1 + 0.1F * logarithm(1 / freq_scale);
     return static_cast<float>(scaled_.attention_factor) * (1 / growth) * growth;

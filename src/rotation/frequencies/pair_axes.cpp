@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sources of the arrangements: recomposition_frequencies and apply_interleaved_mrope of the
-// modeling files of huggingface/transformers 5.23 (docs/theory/axes.md names each).
+// Sources of the arrangements: recomposition_frequencies and apply_interleaved_mrope in modeling
+// files of huggingface/transformers 5.23. docs/theory/axes.md lists the models.
 #include "rotation/frequencies/pair_axes.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cos and sin of positions 0, 1, … for each pair, by which kernels step from an anchor
+// Tables of cos and sin of positions 0, 1, … for each pair. Kernels use them to step from an anchor
 // (kernels/rows-inl.hpp).
 #pragma once
 
@@ -12,12 +12,12 @@
 
 namespace rotary {
 
-// Elements from the cos to the sin of a row: the pairs, rounded up to whole vectors.
+// Elements from a row's cos to its sin: the number of pairs, rounded up to full vectors.
 [[nodiscard]] inline std::int64_t lane_stride_for(std::int64_t pairs) noexcept {
   return (pairs + kernels::lane_multiple - 1) / kernels::lane_multiple * kernels::lane_multiple;
 }
 
-// Pairs whose phases are kept on the stack at a time.
+// Number of pairs whose phases are on the stack at a time.
 inline constexpr std::int64_t block_lanes = 64;
 static_assert(block_lanes % kernels::lane_multiple == 0);
 

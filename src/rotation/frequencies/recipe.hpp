@@ -23,7 +23,7 @@ namespace rotary {
   return rounds_table(numerics, rounding) && rounding != Rounding::table;
 }
 
-// Checks that both are enumerators.
+// Checks that numerics and rounding are known enumerators.
 [[nodiscard]] Status validate(Numerics numerics, Rounding rounding);
 
 // Checks that the numerics of the frequencies allow these positions and rotations. Requires valid

@@ -2,8 +2,8 @@
 // inv_freq in float32, with the operations of Transformers: modeling_rope_utils.py of 5.23
 // (c49429ed) and classes with their own functions. Torch computes number / tensor as
 // float32(number) * (1 / tensor). The bits agree except where torch's pow is not the nearest
-// float32, about one in 200 frequencies (docs/theory/numerics.md). Rules without an overload here
-// get the rounded double frequency.
+// float32, about once in 100 (docs/theory/numerics.md). Rules without an overload here get the
+// rounded double frequency.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -16,7 +16,7 @@
 namespace rotary {
 namespace {
 
-// base^(2i/d), where base, quotient and power are each rounded.
+// base^(2i/d), where base, 2i/d and the power are each rounded to float32.
 float power(double base, std::int64_t rotary_dim, std::size_t pair) {
   const float exponent = static_cast<float>(2 * pair) / static_cast<float>(rotary_dim);
   return static_cast<float>(std::pow(double{static_cast<float>(base)}, double{exponent}));

@@ -35,7 +35,7 @@ Status check(const Xpos& xpos, const ConsecutivePositions& positions) {
   return {};
 }
 
-// With a stride of 0, all tokens have one position, and there may be any number of them.
+// With a stride of 0 all tokens share one position, so one check serves any number of tokens.
 template <class Number>
 Status check(const Xpos& xpos, const TokenArray<Number>& positions) {
   if (positions.batch < 1 || positions.tokens < 1) return {};
@@ -69,7 +69,7 @@ Status check_xpos_range(const Xpos& xpos, const Positions& positions) {
 
 long double xpos_doublings(const Xpos& xpos, Role role, std::int64_t pair,
                            std::int64_t pairs) noexcept {
-  // zeta = (2i/d + 2/5) / (7/5), both times 5d; d = 2 * pairs.
+  // zeta = (2i/d + 2/5) / (7/5), with numerator and denominator times 5d; d = 2 * pairs.
   const long double zeta =
       static_cast<long double>(10 * pair + 4 * pairs) / static_cast<long double>(14 * pairs);
   const long double of_query = std::log2(zeta) / xpos.scale_base;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The factor of xPos on a pair's row: ζ^((position - center) / scale_base) for a query, its
-// reciprocal for a key. It is a power of 2 whose exponents for query and key are exact opposites.
+// xPos multiplies a pair's cos and sin by ζ^((position - center) / scale_base) for a query and by
+// the reciprocal for a key. The factors are powers of 2 with exactly opposite exponents.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ inline constexpr double most_xpos_doublings = 60;
 // valid xpos and positions.
 [[nodiscard]] Status check_xpos_range(const Xpos& xpos, const Positions& positions);
 
-// log2 of a pair's factor for each position from the center.
+// log2 of a pair's factor one position after the center. It is proportional to that distance.
 [[nodiscard]] long double xpos_doublings(const Xpos& xpos, Role role, std::int64_t pair,
                                          std::int64_t pairs) noexcept;
 

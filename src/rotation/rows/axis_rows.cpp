@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pair has the same bits as with a single axis. Pairs with integer coordinates are computed by
-// anchor and step, those with fractional coordinates by their phase. Dense axes sum their phases.
+// A pair that turns by one axis has the same bits as with a single axis. Integer coordinates are
+// computed by anchor and step, fractional ones by their phase. Dense axes sum their phases.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -78,7 +78,7 @@ class AxisRowsWriter {
                      .axes = axes_});
   }
 
-  // Writes those of pairs [pair, pair + block_lanes) with fractional coordinates; dense axes: all.
+  // Writes pairs [pair, pair + block_lanes) with fractional coordinates; all pairs of dense axes.
   template <class Numbers>
   void write_phases(const Numbers& positions, std::int64_t pair) const {
     const AxisPhases phases(frequencies_, pair);

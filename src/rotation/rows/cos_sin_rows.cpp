@@ -51,7 +51,7 @@ Status check_elements(std::string_view name, const ConstHeadsView& view) {
   return {};
 }
 
-// Refuses a stride of 0, which is probably forgotten and would rotate every token like the first.
+// Refuses a stride of 0 along more than one element. The caller probably forgot to set it.
 Status check_strides(const CosSinView& rows, std::int64_t pairs) {
   if (pairs > 1 && rows.pair_stride == 0) {
     return invalid_argument("pair_stride must not be 0 for more than one pair, got ", pairs,
@@ -114,8 +114,8 @@ Values values_at(const CosSinView& rows, const Index& at) {
   return {.cos = value_at<Element>(rows.cos, i), .sin = value_at<Element>(rows.sin, i)};
 }
 
-// Calls visit(index) for each pair until it returns false. Returns whether all returned true.
-// Without tokens the batch may be any number.
+// Calls visit(index) for each pair until it returns false. Returns whether no call returned false.
+// Returns at once without tokens, because the batch may then be any number.
 template <class Visit>
 bool for_each_pair(const CosSinView& rows, std::int64_t pairs, Visit visit) {
   if (rows.tokens == 0) return true;
@@ -129,7 +129,7 @@ bool for_each_pair(const CosSinView& rows, std::int64_t pairs, Visit visit) {
   return true;
 }
 
-// "; attention_factor 1.5 fits every pair" if one factor does; it is probably forgotten.
+// Returns "; attention_factor 1.5 fits every pair" if one factor does: it was probably forgotten.
 template <class Element>
 std::string fitting_factor(const CosSinView& rows, std::int64_t pairs) {
   double least = std::numeric_limits<double>::infinity();

@@ -15,7 +15,7 @@
 
 namespace rotary {
 
-// The destination, [batch][tokens][cos, sin][lane_stride] of `dtype`, and the use of the rows.
+// The rows to write, [batch][tokens][cos, sin][lane_stride] of `dtype`, and their later use.
 struct RowsMemory {
   std::byte* rows;
   RowDType dtype;

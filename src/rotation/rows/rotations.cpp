@@ -76,9 +76,9 @@ Status remake(Rotations& rotations, const Frequencies& frequencies, const Positi
 
 }  // namespace
 
-// With exact numerics and no xPos, no nonzero number is below 2^-82: A times the sine of 2^-64
-// turn. So the flushing of subnormals does not matter, and to set only the rounding direction saves
-// time in a step of one token.
+// With exact numerics and no xPos, the smallest nonzero number is A times the sine of 2^-64 turn,
+// above 2^-82. So subnormals do not occur, and their flushing does not matter. Setting only the
+// rounding direction saves time in a step of one token.
 Status remake_rotations(Rotations& rotations, const Frequencies& frequencies,
                         const Positions& positions) noexcept {
   const auto body = [&]() -> Status { return remake(rotations, frequencies, positions); };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only access to the members of Rotations.
+// Gives the library access to private members of Rotations.
 #pragma once
 
 #include <cstddef>

@@ -9,8 +9,8 @@
 namespace rotary {
 namespace {
 
-// (1 + cos t) / 2 with t = π clipped / (n - 1), computed as sin²((π - t) / 2), because 1 + cos t
-// would cancel near t = π.
+// (1 + cos t) / 2 with t = π clipped / (clipped_pairs - 1). Computed as sin²((π - t) / 2), because
+// 1 + cos t would cancel near t = π.
 double kept_part(std::int64_t clipped, const ClippedScaling& rule) {
   if (rule.edge == ClippedEdge::hard) return 0;
   if (rule.clipped_pairs == 1) return 1;

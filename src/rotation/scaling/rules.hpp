@@ -33,8 +33,8 @@ struct ScaledFrequencies {
 // `growth` times slower, the fastest as before.
 [[nodiscard]] UnscaledRotary with_ntk_base(const UnscaledRotary& rotary, double growth);
 
-// Checks what rotary::validate(scaling) does not: parameters against one another, base, rotary_dim
-// and context.
+// Checks the rule's parameters against one another, base, rotary_dim and context.
+// rotary::validate(scaling) checks each parameter alone.
 template <class Rule>
 [[nodiscard]] Status validate(const Rule& /*rule*/, const UnscaledRotary& /*rotary*/) {
   return {};
@@ -50,7 +50,7 @@ template <class Rule>
 [[nodiscard]] Status validate(const RetNetScaling& rule, const UnscaledRotary& rotary);
 [[nodiscard]] Status validate(const DoublingNtkScaling& rule, const UnscaledRotary& rotary);
 
-// All of these checks, for the rule that scaling holds.
+// Checks each parameter and the lengths of lists, then calls the rule's validate() above.
 [[nodiscard]] Status validate(const Scaling& scaling, const UnscaledRotary& rotary);
 
 // The scaled frequencies. Requires a rule that validate() accepts.

@@ -32,7 +32,7 @@ struct TurnRamp {
 [[nodiscard]] TurnRamp turn_ramp(const TurnRange& turns, const UnscaledRotary& rotary,
                                  RampEnds ends);
 
-// YaRN's ramp, if its YarnRamp is not turns.
+// YaRN's ramp, for rules whose YarnRamp is not turns.
 [[nodiscard]] TurnRamp turn_ramp(const YarnScaling& rule, const UnscaledRotary& rotary);
 
 }  // namespace rotary
