@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the tables that `./dev bench --peers attention` makes of a report, and its verification.
+"""Tests the tables of `./dev bench --peers attention` and the verification of its results.
 
 Usage: attention_test.py REPOSITORY
 """
@@ -137,7 +137,7 @@ class Tables(unittest.TestCase):
         with self.assertRaises(jsonschema.ValidationError):
             validate(wrong, "bench-peers-attention")
 
-    def test_a_cell_has_the_share_of_the_peak_the_cost_of_the_encoding_and_the_ratio_to_ours(self):
+    def test_a_prefill_cell_has_peak_share_encoding_cost_and_ratio(self):
         lines = attention_tables.details(report()).splitlines()
         self.assertEqual(len({line.count("|") for line in lines[:7]}), 1)
         # 4 * 8 * 64 * 2048 * 2049 / 2 operations in 45.45 ms are 80 % of 118 GF/s.
@@ -149,13 +149,13 @@ class Tables(unittest.TestCase):
         self.assertIn("| PyTorch SDPA | none |  | 135 (27 %) [3.00] |  |", lines)
         self.assertIn("| MLX | none | 300 (1 %) [100] |  |  |", lines)
 
-    def test_a_decode_cell_has_the_share_of_the_read_speed_and_the_ratio_to_ours(self):
+    def test_a_decode_cell_has_read_speed_share_and_ratio(self):
         lines = attention_tables.details(report()).splitlines()
         # 32768 * 8 * 128 * 8 bytes in 20 ms are 84 % of 16 GB/s.
         self.assertIn("| **rotary** | 20 (84 %) |", lines)
         # For each feature, k and v have 2 bytes in int8 and 8 / 128 bytes of scales.
         self.assertIn("| **rotary**, k and v int8 | 6.00 (72 %) |", lines)
-        # Ratios are to our time with a cache of 16 bits, 8 bits, and (twice) float32.
+        # Ratios are to our time with a cache of 16 bits, 8 bits, float32 and float32.
         self.assertIn("| ggml flash_attn_ext, k and v float16 | 48 (17 %) [4.00] |", lines)
         self.assertIn("| ggml flash_attn_ext, k q8_0, v float16 | 60 (11 %) [10] |", lines)
         self.assertIn("| OpenVINO, hint bfloat16 | 40 (42 %) [2.00] |", lines)
@@ -170,7 +170,7 @@ class Tables(unittest.TestCase):
         self.assertIn("NOT MET >=    3 x PyTorch, prefill f32   smallest 2.98",
                       attention_ratios.goals(slower))
 
-    def test_the_document_has_a_place_for_the_table(self):
+    def test_the_peers_page_has_markers_for_the_attention_table(self):
         text = (repository / "docs/peers.md").read_text(encoding="utf-8")
         self.assertIn("new", documents.replaced(text, "new", "docs/peers.md", "peers attention"))
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the tables and goals that `./dev bench --peers` makes of a report, and its verification.
+"""Tests the tables and goals of `./dev bench --peers` and the verification of its results.
 
 Usage: report_test.py REPOSITORY
 """
@@ -68,13 +68,13 @@ class Reports(unittest.TestCase):
         self.assertEqual([each["goal"] for each in goals.evaluate(self.report)],
                          ["ggml NEOX, f32", "ONNX Runtime", "everyone"])
 
-    def test_the_table_has_both_ratios(self):
+    def test_the_table_has_two_ratios_for_each_peer(self):
         table = tables.details(self.report)
         self.assertIn("| *f32 half* |  |  |\n| in-place scale | 80 | 450 |\n", table)
         self.assertIn("| ggml NEOX, rows made | [4.20, 2.80] | [3.60, 2.40] |", table)
         self.assertIn("rotary 0.1.0 (0123456789ab, AVX3), ggml 0.25.3", table.split("\n")[-1])
 
-    def test_the_text_has_every_result(self):
+    def test_the_text_has_results_and_ratios(self):
         text = tables.text(self.report)
         self.assertEqual(text.count("ggml NEOX"), 2)
         self.assertIn("420 ( 4.20x)", text)

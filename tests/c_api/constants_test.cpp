@@ -54,7 +54,7 @@ std::int32_t known_values() {
   return count;
 }
 
-TEST(CConstants, IncludeEveryEnumerator) {
+TEST(CConstants, CoverDTypesNumericsPairingsRolesSlotsAndPositions) {
   EXPECT_EQ(known_values<DType>(), ROTARY_F64);
   EXPECT_EQ(known_values<Numerics>(), ROTARY_NUMERICS_VLLM);
   EXPECT_EQ(known_values<Pairing>(), ROTARY_PAIRING_INTERLEAVED_TO_HALF);

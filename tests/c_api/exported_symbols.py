@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A shared library's exported symbols must equal a checked-in list.
 
-A new symbol is a promise to users; a lost symbol breaks them.
+A new symbol is a promise to users; a lost symbol breaks their programs.
 """
 
 import argparse
@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 
-# The names in public headers of types that nm spells out.
+# Maps types that nm spells out to their names in the public headers.
 ALIASES = {
     f"rotary::StridedView<void{const}, rotary::{axes}Extents, rotary::{axes}Strides>":
         f"rotary::{prefix}{name}View"

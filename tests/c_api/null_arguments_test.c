@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The error names the argument that is NULL. Only the handle to make is written, as NULL. */
+/* The error names the NULL argument. A new handle becomes NULL; nothing else is written. */
 #include <math.h>
 #include <string.h>
 
@@ -29,8 +29,8 @@ static void test_models(void) {
   CHECK_NULL(rotary_frequencies_of_spec_in_context(spec, sizeof spec - 1, 1, NULL), "out");
 }
 
-/* The condition must hold, and the error name the argument. Then another call fails, so that the
-   next check sees a new text. */
+/* The condition must hold, and the last error must contain `name`. Then another call fails, so that
+   the next check sees a new text. */
 #define CHECK_VALUE(condition, name)                        \
   do {                                                      \
     CHECK(condition);                                       \

@@ -137,7 +137,7 @@ def related(spec):
 
 
 def extreme(spec):
-    """Whether numbers that the schema allows give impossible frequencies or attention factors."""
+    """Whether a number is so extreme that frequencies or attention factors may be impossible."""
     numbers = [spec["base"], *spec.get("scaling", {}).values()]
     return any(isinstance(n, float) and (n > 1e100 or 0 < abs(n) < 1e-6) for n in numbers)
 

@@ -21,7 +21,7 @@ const BenchEncoding& encoding(std::string_view name) {
   return *found;
 }
 
-TEST(BenchAttention, FindsEachWrongElementOfTheSample) {
+TEST(BenchAttention, FindsAWrongBitAndANanInTheLastQuery) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     for (const AttentionStep step : {AttentionStep::prefill, AttentionStep::decode}) {
       const AttentionLine line{

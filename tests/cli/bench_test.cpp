@@ -63,7 +63,7 @@ RotatedSample rotated(DType dtype, Pairing pairing, std::int64_t rotary_dim, Lay
   return {std::move(spec), std::move(tensor), std::move(before)};
 }
 
-TEST(BenchVerification, FindsEachWrongElementOfTheSample) {
+TEST(BenchVerification, FindsWrongFeaturesOfTheFirstAndLastToken) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     for (const Pairing pairing : all_pairings) {
       const RotatedSample right = rotated(dtype, pairing, 8, Layout::tokens_first);
@@ -166,7 +166,7 @@ TEST(BenchMeasure, DoesNotTimeAWrongResult) {
   EXPECT_FALSE(timed->timing->roofline_ns_per_call);
 }
 
-TEST(BenchInterleave, AlternatesContendersAndStopsAtAnError) {
+TEST(BenchInterleave, AlternatesContendersAndReturnsTheirError) {
   std::string order;
   const auto slow = [&order](char name) {
     return [&order, name](std::int64_t calls) {

@@ -42,7 +42,7 @@ extern "C" int __libc_start_main(Main main, int count, char** arguments, void (*
   return start(main_with_failures, count, arguments, init, fini, end, stack);
 }
 
-// The standard's other forms (arrays, nothrow) call these operators.
+// The other standard forms of new and delete (arrays, nothrow) call these operators.
 void* operator new(std::size_t bytes) {
   const std::size_t index = allocations++;
   const bool fails = index >= first_to_fail && index <= last_to_fail;

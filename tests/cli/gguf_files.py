@@ -3,8 +3,8 @@
 
 import struct
 
-# GGUF's numbers of types. A key's type follows from its Python value. A list is stored with two
-# types: ARRAY, then that of its elements.
+# The numbers of GGUF's types. A key's type follows from its Python value. A list is stored with two
+# types: ARRAY, then the type of its elements.
 UINT32, FLOAT32, BOOLEAN, STRING, ARRAY = 4, 6, 7, 8, 9
 FORMATS = {UINT32: "I", FLOAT32: "f", BOOLEAN: "?"}
 

@@ -14,9 +14,9 @@ from calls import write_files
 from tool import LLAMA, TOOL, ToolTest
 
 MOST_SECONDS = 30  # of processor time, enough for an emulator or a sanitizer
-# A process's peak memory includes that of its parent at its start. So a small interpreter starts
-# the tool. It reads a command from each line, and prints the exit code and the peak in KiB. The
-# small quarantine makes AddressSanitizer return freed memory.
+# A process's peak memory includes memory of its parent, so a small interpreter starts the tool.
+# It reads a command from each line, and prints the exit code and the peak in KiB. The small
+# quarantine makes AddressSanitizer return freed memory.
 MEASURE = f"""
 import json, os, resource, sys
 os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1"

@@ -28,7 +28,7 @@ TEST(ModelCards, AreSortedAndFoundByName) {
   EXPECT_EQ(find_model_card("zzz"), nullptr);
 }
 
-TEST(ModelCards, HaveModelTypeSourceAndJson) {
+TEST(ModelCards, ALlamaCardHasModelTypeSourceAndJson) {
   const ModelCard* card = find_model_card("llama-3.1-8b");
   ASSERT_NE(card, nullptr);
   EXPECT_EQ(card->model_type, "llama");
@@ -47,7 +47,7 @@ TEST(ModelCards, NearNamesIgnoreCaseSeparatorsAndTypos) {
   EXPECT_EQ(near_card_names("llama-3.1-8b").front(), "llama-3.1-8b");
 }
 
-TEST(ModelCards, NearNamesAreFewOrNone) {
+TEST(ModelCards, AtMostFiveNearNamesAreFound) {
   EXPECT_LE(near_card_names("qwen").size(), 5u);
   EXPECT_TRUE(near_card_names("").empty());
   EXPECT_TRUE(near_card_names("xyzzy").empty());

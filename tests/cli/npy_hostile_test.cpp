@@ -151,7 +151,7 @@ TEST(HostileNpy, StructuredTypesAreRefused) {
   }
 }
 
-TEST(HostileNpy, WrongDictsAreRefused) {
+TEST(HostileNpy, MalformedHeaderDictsAreRefused) {
   for (const char* header : {
            "",
            "{}",

@@ -45,7 +45,7 @@ TEST(ReadNpy, ReadsEachType) {
   }
 }
 
-TEST(ReadNpy, AcceptsTheDictInAnyOrderQuotesAndSpacing) {
+TEST(ReadNpy, AcceptsHeadersInAnyOrderQuotesAndSpacing) {
   for (const char* header : {
            "{'shape':(2,),'descr':'<f4','fortran_order':False}",
            "  { \"fortran_order\" : False , \"shape\" : ( 2 , ) , \"descr\" : \"<f4\" }  \n",

@@ -9,7 +9,7 @@ import numpy as np
 DTYPES = {"F16": np.float16, "F32": np.float32, "F64": np.float64, "BF16": np.uint16,
           "U8": np.uint8, "I64": np.int64}
 
-# The bits of every dtype of safetensors 0.8.
+# The width in bits of every dtype of safetensors 0.8.
 BITS = ({"F4": 4, "F6_E2M3": 6, "F6_E3M2": 6}
         | dict.fromkeys(("BOOL", "U8", "I8", "F8_E5M2", "F8_E4M3", "F8_E8M0", "F8_E4M3FNUZ",
                          "F8_E5M2FNUZ"), 8)

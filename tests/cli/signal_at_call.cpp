@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library that LD_PRELOAD loads into the tool. It counts two moments, before and after each call
-// that opens, makes, writes, renames or removes a file. At moment ROTARY_MOMENT it raises
-// ROTARY_SIGNAL.
+// A library that LD_PRELOAD loads into the tool. Each call that opens, makes, writes, renames or
+// removes a file has two moments, before and after it. The library counts moments and raises
+// ROTARY_SIGNAL at moment ROTARY_MOMENT.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>

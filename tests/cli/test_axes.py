@@ -155,8 +155,8 @@ class PlotAxesTest(ToolTest):
         return self.run_json("plot", "plot", "axes", *arguments)["figure"]["panels"]
 
     def assert_panels(self, layout, panels, grid_axes, last):
-        """Checks the wavelengths of each axis. Then checks maps of a fast pair, a slow pair, the
-        pairs of the rows and all pairs."""
+        """Checks the wavelengths of each axis. Then checks the maps of a fast pair, of a slow pair,
+        of all pairs on the axis of rows, and of all pairs."""
         _, axis, inv_freq = (np.array(part) for part in layout)
         strip, *maps = panels
         self.assertEqual(len(strip["series"]), axis.max() + 1)
@@ -188,7 +188,7 @@ class PlotAxesTest(ToolTest):
         self.assert_panels(({}, [0] * 20 + [1] * 20, [*own, *own]), self.panels(), (0, 1), 20)
 
     def test_grids_span_minus_one_to_one_if_the_fastest_pair_turns_once_per_unit(self):
-        """DINOv3 does so: its coordinates are the centres of equal parts of [-1, 1]."""
+        """DINOv3 has such a pair. Its coordinates are the centres of equal parts of [-1, 1]."""
         turn = 2 * np.pi
         layout = ({"pairs": [2, 2], "exponents": "own", "scales": [turn, turn]},
                   [0, 0, 1, 1], [turn, turn / 100, turn, turn / 100])

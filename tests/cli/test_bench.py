@@ -22,7 +22,7 @@ def everything(terminal):
 
 
 def run_on_terminal(*arguments):
-    """Runs the tool with standard error on a terminal. Returns (exit code, what it shows)."""
+    """Runs the tool with standard error on a terminal. Returns (exit code, terminal's text)."""
     ours, theirs = pty.openpty()
     result = subprocess.run([TOOL, *arguments], stdout=subprocess.PIPE, stderr=theirs, timeout=60)
     os.close(theirs)

@@ -98,7 +98,7 @@ class BiasTest(ToolTest):
         got = self.bias("sandwich", *where, "--set", "dim=8")
         np.testing.assert_allclose(got, wanted, rtol=1e-9)
 
-    def test_text_has_enough_digits_and_aligned_columns(self):
+    def test_text_has_aligned_columns_and_eight_correct_digits(self):
         far = 2**62
         for where in (["--rows", "1000000:1000003", "--cols", "0:3"],
                       ["--rows", far, "--cols", f"{1 - far},0"]):

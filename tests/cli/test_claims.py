@@ -28,7 +28,7 @@ class ClaimsTest(ToolTest):
             type(self).document = self.run_json("claims", "claims")
         return {claim["number"]: claim for claim in self.document["claims"]}
 
-    def test_each_claim_has_its_verdict(self):
+    def test_each_claim_has_the_expected_verdict(self):
         got = {verdict: [] for verdict in VERDICTS}
         for number, claim in self.claims().items():
             got[claim["verdict"]].append(number)

@@ -66,7 +66,7 @@ def sinusoidal(positions):
 
 
 def t5(distance, _):
-    # Each distance below 8 has its own bucket. These sentences have no longer distances.
+    # All distances in these sentences are below 8, so each has its own bucket.
     return T5[np.abs(distance) + 16 * (distance > 0)]
 
 

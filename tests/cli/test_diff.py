@@ -140,10 +140,10 @@ class EnginesTest(DiffTool):
                       pair["fields"])
         self.assertEqual(pair["rows"]["first_position"], 0)
 
-    def test_agreeing_releases_exit_with_0(self):
+    def test_diff_of_agreeing_engines_exits_with_0(self):
         self.assertEqual(self.diff(self.config, "--between", "transformers@4.57,vllm")[0], 0)
 
-    def test_a_model_that_another_models_class_runs_has_evidence(self):
+    def test_kimi_k2_5_has_evidence_for_both_engines(self):
         code, found = self.diff("kimi-k2.5", "--between", "transformers,llama.cpp")
         self.assertEqual([each["evidence"] for each in found["engines"]], ["run", "read"])
         self.assertEqual((code, found["verdict"]), (0, "same"))
@@ -214,7 +214,7 @@ class DumpsTest(DiffTool):
             code, found = self.diff(self.config, name)
             self.assertEqual((code, found["context_tokens"]), (0, 2048))
 
-    def test_rows_of_later_positions_differ(self):
+    def test_rows_that_begin_at_position_1_differ(self):
         cos, sin = rows(INV_FREQ, first=1)
         name = self.save("late.npz", cos=cos, sin=sin)
         code, found = self.diff(self.write_config(LLAMA), name)

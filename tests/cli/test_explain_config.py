@@ -152,7 +152,7 @@ class ExplainConfigTest(ToolTest):
         self.assertIn("the tokens beyond which distances change", text)
         self.assertIn("dual_chunk.chunk 1024 -> 2048", text)
 
-    def test_an_unread_object_is_one_key(self):
+    def test_an_unread_object_is_listed_as_one_key(self):
         labels = {str(i): f"label {i}" for i in range(5000)}
         _, keys = self.keys_of(LLAMA | {"id2label": labels, "a.b": 1, "empty": {}})
         self.assertEqual((keys["id2label"]["use"], keys["id2label"]["value"]), ("unread", None))
@@ -186,7 +186,7 @@ class ExplainConfigTest(ToolTest):
             {"name": "pairing", "layer_type": None, "value": "interleaved"}, document["assumed"]
         )
 
-    def test_keys_of_cards_have_meanings(self):
+    def test_each_key_that_a_card_uses_has_a_meaning(self):
         """Explains a few cards that together have every key of all cards."""
         cards = {
             path.name: set(key_names(json.loads(path.read_text())))

@@ -133,7 +133,7 @@ class IdentifyTest(IdentifyTool):
                               "bf16 held as uint16 pass --dtype bf16"], "identify",
                           *self.files(x, y), "--config", self.config)
 
-    def test_a_difference_by_rounding_is_told_from_a_larger_one(self):
+    def test_rounding_differences_are_distinguished_from_larger_ones(self):
         x = narrow(heads(count=4))
         one, other = np.split(x, 2, -1)
         inv_freq = np.float32(10000.0 ** (-np.arange(WIDTH // 2) / (WIDTH // 2)))
@@ -328,7 +328,7 @@ class OtherProgramsTest(IdentifyTool):
         "mlx/traditional_f32": ({}, [INTERLEAVED]),
         "onnxruntime/interleaved_0": ({}, []),
         "onnxruntime/interleaved_1": ({}, [INTERLEAVED]),
-        # This package rounds positions to q's dtype. bf16 has none between 1000 and 1004.
+        # This package rounds positions to q's dtype. bf16 has no number between 1000 and 1004.
         "rotary_embedding_torch/bf16": ({}, [INTERLEAVED,
                                              ("rounded_positions", "positions", "bf16")]),
         "rotary_embedding_torch/f32": ({}, [INTERLEAVED]),
@@ -347,7 +347,7 @@ class OtherProgramsTest(IdentifyTool):
         path = GOLDEN / f"{package}.npz"
         return ["--before", f"{path}:{case}_before", "--after", f"{path}:{case}_after"]
 
-    def test_causes_are_expected_for_every_dump(self):
+    def test_every_dump_has_expected_causes(self):
         kept = [f"{path.stem}/{array.removesuffix('_after')}" for path in GOLDEN.glob("*.npz")
                 for array in np.load(path).files if array.endswith("_after")]
         self.assertEqual(sorted(kept), sorted(self.DUMPS))

@@ -50,7 +50,7 @@ class NoFileTest(ToolTest):
         self.assertEqual(sorted(os.listdir()), before)
 
     def test_every_input_refuses_what_is_not_a_regular_file(self):
-        """Each kind is tried in one call of the input. The calls take turns."""
+        """Tries each kind of file in one call of each input. The calls of an input take turns."""
         for first, calls in enumerate(CALLS.values()):
             for number, (kind, (_, words)) in enumerate(KINDS.items(), first):
                 arguments = calls[number % len(calls)].replace("?", kind).split()

@@ -230,7 +230,7 @@ class InspectTest(ToolTest):
                    "last bucket       from a distance of 91 on; in a decoder of 113 "
                    "[class default]\n")
 
-    def test_a_config_without_a_count_of_layers_lists_none(self):
+    def test_a_config_without_a_count_of_layers_lists_no_layers(self):
         config = {key: value for key, value in LLAMA.items() if key != "num_hidden_layers"}
         document = self.inspect(config)
         self.assertEqual(document["layers"], [])

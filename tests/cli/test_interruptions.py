@@ -46,8 +46,8 @@ class InterruptionTest(ToolTest):
             (self.path / name).write_bytes(content)
 
     def interrupted(self, command, signals):
-        """Runs the command once for each moment, and sends the next signal there. Yields
-        (moment, files left)."""
+        """Runs the command once for each moment and sends the next of `signals` at that moment.
+        Yields (moment, files left)."""
         for moment in itertools.count():
             self.start_again()
             number = next(signals)

@@ -66,7 +66,7 @@ class CardsTest(ToolTest):
         self.assertLessEqual({name for name in names if "gemma3" in name}, shown)
         self.assertNotIn("llama", shown)
 
-    def test_each_card_names_its_source_and_resolves(self):
+    def test_each_card_names_its_source_and_resolves_or_is_refused_as_expected(self):
         for model in self.run_json("models", "models")["models"]:
             with self.subTest(card=model["name"]):
                 card = json.loads(self.cards[model["name"]])

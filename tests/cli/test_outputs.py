@@ -357,7 +357,7 @@ class EndlessInputTest(OutputTest):
         self.assertLess(taken, in_a_pipe)
 
     def test_sizes_beyond_the_data_are_refused_as_truncated(self):
-        """For a file, and for a pipe, whose size is known only at its end."""
+        """Tests a file, and a pipe, whose size is known only at its end."""
         header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296,), }\n"
         file = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + b"data"
         (self.path / "q.npy").write_bytes(file)

@@ -17,7 +17,7 @@ BACK = ["--from", "interleaved", "--to", "half"]
 
 
 def to_interleaved(weight, heads, window=None, first=0):
-    """Makes rows i and i + n/2 of a head's window neighbours, like llama.cpp's converter."""
+    """Puts rows i and i + n/2 of a head's window of n rows side by side, as llama.cpp does."""
     weight = np.array(weight)
     rows = weight.reshape(heads, -1, *weight.shape[1:])
     window = window or rows.shape[1] - first
@@ -101,12 +101,12 @@ class PermuteTest(ToolTest):
             self.assertEqual(b, before)
 
     def there_and_back(self):
-        """Returns the bytes of the model, the permuted one and the one permuted back."""
+        """Returns the bytes of the model, of its permuted copy, and of the copy permuted back."""
         self.run_ok("permute", "model.safetensors", *TO_INTERLEAVED, "--out", "a", "--force")
         self.run_ok("permute", "a", *BACK, "--out", "b", "--force")
         return [(self.path / name).read_bytes() for name in ("model.safetensors", "a", "b")]
 
-    def test_every_dtype_and_width_comes_back_or_is_refused(self):
+    def test_every_dtype_and_width_is_restored_or_refused(self):
         """Rows that share a byte are refused before anything is written."""
         self.write_config(GQA)
         for dtype, bits in BITS.items():

@@ -20,7 +20,7 @@ def inv_freq(dim, base=1e4):
 
 class PlotTest(ToolTest):
     def panels(self, *arguments):
-        # Skips the schema, which is slow for many numbers. EveryFigureTest validates.
+        # EveryFigureTest checks the schema, which is slow for many numbers.
         return json.loads(self.run_ok("plot", *arguments, "--json"))["figure"]["panels"]
 
     def series(self, panel, name):
@@ -136,7 +136,7 @@ class NumbersTest(PlotTest):
         (panel,) = self.panels("base", *rope(1024))
         self.assertEqual(self.series(panel, "smallest base")[0][-1], 32768)
 
-    def test_errors_of_numerics_have_their_known_sizes(self):
+    def test_errors_of_numerics_are_within_known_ranges(self):
         (panel,) = self.panels("numerics")
         x, exact = self.series(panel, "exact")
         # cos and sin are each rounded once to float32.

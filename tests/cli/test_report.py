@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the pages of rotary report as files: their data, and that they hold no foreign code."""
+"""Tests the data in pages of rotary report. Pages load nothing, and no text becomes markup."""
 
 import json
 import math

@@ -267,7 +267,7 @@ class ReportPageTest(PageTest, ToolTest):
         self.assertGreater(stuck, 20)
         self.assertEqual(under, [])
 
-    def test_the_keyboard_reaches_everything(self):
+    def test_the_keyboard_reaches_every_control(self):
         self.open_two()
         self.browser.evaluate("document.querySelector('#charts input[type=range]').focus()")
         before = self.browser.evaluate("state.context")

@@ -24,7 +24,7 @@ FIGURES = [f"plot {figure} ? --csv" for figure in (
 
 
 def names(count):
-    """Returns tensors of `count` modules, because layers of one module are counted together."""
+    """Returns tensors of `count` modules. Layers of one module would be counted together."""
     letters = itertools.product("abcdefghijklmnop", repeat=5)
     return {f"{''.join(next(letters))}.q_proj.weight": [64, 0] for _ in range(count)}
 

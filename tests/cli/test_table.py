@@ -66,7 +66,7 @@ class TableTest(ToolTest):
         self.table(LLAMA, "b.npz")
         self.assertEqual((self.path / "a.npz").read_bytes(), (self.path / "b.npz").read_bytes())
 
-    def test_json_holds_the_numbers(self):
+    def test_json_has_positions_shape_cos_and_sin(self):
         arguments = ["table", self.config, "--positions", POSITIONS_TEXT]
         document = self.run_json("table", *arguments)
         self.assertEqual(document["positions"], POSITIONS)
@@ -79,7 +79,7 @@ class TableTest(ToolTest):
         saved = np.load(self.path / "t.npz")["cos"]
         np.testing.assert_array_equal(saved, np.float32(document["cos"]))
 
-    def test_text_holds_the_numbers(self):
+    def test_text_has_a_line_for_each_position_and_feature(self):
         text = self.run_ok("table", self.config, "--positions", POSITIONS_TEXT, "--form", "hf")
         head, *lines = text.splitlines()
         self.assertEqual(head.split(), ["position", "feature", "cos", "sin"])

@@ -170,7 +170,7 @@ class HostileTextTest(ToolTest):
                        codes=(3, 5))
 
     def test_pictures_escape_hostile_text(self):
-        """Pictures are well-formed and show the escaped name, and no command in it runs."""
+        """Pictures are well-formed and show the escaped name. No command in the name runs."""
         figures = re.findall(r"^(\w+)", self.run_ok("plot", "--list"), re.MULTILINE)
         of_no_model = {"shaw", "t5", "alibi", "sinusoidal", "axes"}  # text models have no axes
         shown = "a\\u000aINJECTED\\u001b[31m\\u009b31m"

@@ -56,8 +56,8 @@ del TWO_TYPES["rope_theta"]
 
 
 def spoilt(array):
-    """Yields (index, value, copy) for the first, middle and last element of each axis. The copy
-    holds the value there. Values are NaN, infinity and -infinity in turn, each at least once."""
+    """Yields (index, value, copy) for the first, middle and last element of each axis. The copy has
+    the value at the index. Values are NaN, infinity and -infinity in turn, each at least once."""
     places = list(itertools.product(*(sorted({0, size // 2, size - 1}) for size in array.shape)))
     for count in range(max(len(places), 3)):
         index = places[count % len(places)]
@@ -161,8 +161,8 @@ class ToolTest(unittest.TestCase):
 
     def assert_fails(self, code, parts, *arguments, **options):
         """The command must fail and change no file. Its stdout is empty, or with --json one error
-        object. JSON is checked once for each command and exit code, because one place prints all
-        errors of a command."""
+        object. JSON is checked once for each command and exit code, because the same code prints
+        all errors of a command."""
         before = self.contents()
         plain = self.run_tool(*arguments, **options)
         message = plain.stderr.decode(errors="replace")

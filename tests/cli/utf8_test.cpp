@@ -10,7 +10,7 @@
 namespace rotary::cli {
 namespace {
 
-TEST(Utf8, AcceptsTheEdgesOfEachRow) {
+TEST(Utf8, AcceptsTheEdgesOfEachLength) {
   EXPECT_EQ(utf8_sequence_length(std::string_view("\0", 1)), 1u);
   EXPECT_EQ(utf8_sequence_length("\x7F"), 1u);
   EXPECT_EQ(utf8_sequence_length("\xC2\x80"), 2u);

@@ -110,8 +110,8 @@ Round make_round(const Kind& kind, test::Random& random) {
   return {std::move(frequencies), std::move(positions), std::move(rotations), std::move(exact)};
 }
 
-// Measures the error of cos rows in units of row_f64_error_bound(), the angle's share of the bound.
-// For f32 rows half an ulp, their rounding, is subtracted first.
+// Measures the error of cos rows in units of row_f64_error_bound(), which bounds the angle's share.
+// For f32 rows it first subtracts the bound on their rounding, half an ulp.
 void search_rows(const Round& round, Worst& worst) {
   const double factor = round.frequencies.attention_factor;
   const bool is_f64 = round.rotations.row_dtype() == RowDType::f64;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// conformance/golden/dialects.py ran these engines. read_as gives their frequencies. compare_models
-// gives the first position at which two engines differ; this test finds it by comparing every row.
+// Compares with engines that conformance/golden/dialects.py ran. read_as() must give the recorded
+// frequencies, and compare_models() the first position at which recorded rows differ.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -131,7 +131,7 @@ struct Parting {
   const nlohmann::json* other;
 };
 
-// Neighbouring periods of Transformers, and its newest release with every other engine.
+// Pairs of neighbouring periods of Transformers, and its newest release with every other engine.
 std::vector<Parting> partings(const Cases& cases) {
   std::vector<Parting> found;
   for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -153,8 +153,8 @@ TEST(DialectGolden, FirstPositionsAgreeWithTheEnginesRows) {
                  test::value_of(to_string(dialects_of(*other).back())) + ": " +
                  one->at("title").get<std::string>());
     if (one->at("inv_freq")[0].size() != other->at("inv_freq")[0].size()) continue;
-    // Up to this length a growing sequence has the rows of the first call. A rounded frequency is
-    // at most 1 and moves an angle by less than half the tolerance.
+    // Up to the original length a growing sequence keeps the rows of the first call. The other
+    // limit keeps the angle error of a frequency, which is at most 1, below half the tolerance.
     const double rounded = std::max(tolerance_of(*one), tolerance_of(*other));
     const std::int64_t tokens = std::min(static_cast<std::int64_t>(row_tolerance / 2 / rounded),
                                          original_of(one->at("config")));

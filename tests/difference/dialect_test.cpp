@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dialects: their names, the table of rules, rules of engines whose source was read, and models
-// that an engine refuses.
+// Tests of dialects: names, the table of rules, rules from the source of engines, and models that
+// an engine refuses.
 #include "rotary/dialect.hpp"
 
 #include <gtest/gtest.h>
@@ -138,7 +138,7 @@ TEST(Dialect, DroppedDynamicScalingShowsBeyondTheTrainedContext) {
   }
 }
 
-TEST(Dialect, ReleasesKeepDifferentLengths) {
+TEST(Dialect, TwoReleasesDifferOnlyAfterALongerCall) {
   const DialectReading one = reading_of(dynamic_config, "transformers@5.12");
   const DialectReading other = reading_of(dynamic_config, "transformers@5.13");
   EXPECT_EQ(names_of(one), Names{"dynamic_never_reset"});

@@ -82,7 +82,7 @@ TEST(Evidence, AReleaseBetweenTwoTestedOnesIsUnknown) {
   EXPECT_EQ(agreement_of(plain, "transformers@4.46", "transformers"), Agreement::unknown);
 }
 
-TEST(Evidence, AModelTheEngineDoesNotHaveIsDifferent) {
+TEST(Evidence, AModelThatAnEngineLacksIsADifference) {
   constexpr std::string_view qwen3 = R"({"model_type": "qwen3", "hidden_size": 128,
     "num_attention_heads": 2, "head_dim": 64, "rope_theta": 1000000.0})";
   const DialectReading reading = reading_in(qwen3, "transformers@4.45");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Differences of two models: layers, fields and rows, and what is no difference.
+// Tests which layers, fields and rows of two models count as differences.
 #include "rotary/model_difference.hpp"
 
 #include <gtest/gtest.h>
@@ -125,7 +125,7 @@ TEST(ModelDifference, ASmallerRotaryDimIsADifference) {
   EXPECT_EQ(rows.first_position, 1);
 }
 
-TEST(ModelDifference, HeadsOfAnotherSizeHaveNoRowsInCommon) {
+TEST(ModelDifference, HeadsOfDifferentSizesAreNotComparable) {
   RotarySpec other = plain_spec();
   other.head_dim = 128;
   const auto found = test::value_of(compare_models(model_of(plain_spec()), model_of(other)));
@@ -163,7 +163,7 @@ TEST(ModelDifference, LengthPoliciesMakeADifference) {
   EXPECT_EQ(rows_of(spec, always_short).first_position, 1024);
 }
 
-TEST(ModelDifference, AKeptLengthShowsAfterALongerCall) {
+TEST(ModelDifference, AKeptLengthMakesLaterCallsDiffer) {
   RotarySpec spec = plain_spec();
   spec.scaling = DynamicNtkScaling{.factor = 2, .original_context_tokens = 1024};
   const ComparisonOptions options{.one = LengthPolicy::kept_above_trained,
@@ -302,7 +302,7 @@ TEST(FirstPositions, AgreeWithASearchOfEveryRow) {
       EXPECT_EQ(*found.first_position, first.get<std::int64_t>());
     }
     EXPECT_EQ(found.pairs, recorded.at("pairs").get<std::vector<std::int64_t>>());
-    // The record has 80 bits. In double, an angle below 2^20 radians is off by at most 2^-33.
+    // The record is from 80-bit floats. In double, angles below 2^20 are off by at most 2^-33.
     const auto expect_near = [&](const char* member, double value) {
       EXPECT_NEAR(value, recorded.at(member).get<double>(), 0x1p-32) << member;
     };

@@ -103,7 +103,7 @@ def run(tool, *arguments):
 class Api(unittest.TestCase):
     maxDiff = None
 
-    def test_the_filter_makes_comments_that_doxygen_reads(self):
+    def test_the_filter_turns_comments_into_doxygen_comments(self):
         for name, text, filtered in (("p.hpp", CPP, CPP_FILTERED), ("p.h", C, C_FILTERED)):
             with self.subTest(header=name), tempfile.TemporaryDirectory() as folder:
                 path = pathlib.Path(folder) / name

@@ -45,7 +45,7 @@ Json number(double value) {
   return value;
 }
 
-// Adds the schema of each parameter. One whose default is out of bounds is required.
+// Adds the schema of each parameter. A parameter whose default is out of bounds is required.
 struct ParameterSchemas {
   Json& rule;
 

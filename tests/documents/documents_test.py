@@ -38,7 +38,7 @@ def blocks(language):
 
 
 def example_programs():
-    """Yields the name and text of each example."""
+    """Maps the name of each example to its text."""
     return {path.name: path.read_text() for path in (repository / "examples").glob("*.cpp")}
 
 
@@ -115,7 +115,7 @@ class Documents(unittest.TestCase):
         pages = {repository / page for page in re.findall(r"([\w./-]+\.md)$", site, re.MULTILINE)}
         self.assertEqual(linked, pages - {repository / "docs/README.md"})
 
-    def test_the_glossary_uses_our_names(self):
+    def test_the_glossary_uses_names_of_the_headers(self):
         glossary = (repository / "docs/glossary.md").read_text(encoding="utf-8")
         headers = "".join(path.read_text() for path in (repository / "include/rotary").iterdir())
         rows = [line.split("|")[1:-1] for line in glossary.splitlines() if line.startswith("| ")]
@@ -127,7 +127,7 @@ class Documents(unittest.TestCase):
             with self.subTest(name=name):
                 self.assertRegex(headers, rf"\b{name.rpartition('::')[2]}\b")
 
-    def test_rows_of_the_page_of_sources_are_full_and_name_what_exists(self):
+    def test_the_sources_page_has_full_rows_and_existing_names(self):
         page = (repository / "docs/sources.md").read_text(encoding="utf-8")
         rows = [line.split("|")[1:-1] for line in page.splitlines() if line.startswith("| ")]
         self.assertGreater(len(rows), 60)

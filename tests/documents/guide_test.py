@@ -4,8 +4,8 @@
 
 A block below "`name`:" is the content of that file. A console block has commands after "$ ", each
 with its exact output. The first cpp block without a file name starts a program, which later ones
-continue. Blocks of sh set the environment, or build and install rotary. With --install the latter
-run as written. Otherwise the tested build is installed instead.
+continue. Blocks of sh set the environment, or build and install rotary. With --install the blocks
+that build and install run as written. Otherwise the tested build is installed instead.
 
 Usage: guide_test.py REPOSITORY (BUILD_FOLDER | --install)
 """

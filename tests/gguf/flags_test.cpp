@@ -82,7 +82,7 @@ TEST(GgufFlags, ChangeNothingAtTheirDefaults) {
   }
 }
 
-// ggml's mix is (1 - ramp) times the flag's factor. The ramp of the first pair is 0.
+// The unscaled frequency has the weight (1 - ramp) * --yarn-ext-factor. Pair 0 has the ramp 0.
 TEST(GgufFlags, SetSingleYarnParameters) {
   const auto frequencies = [](Overrides more) {
     more.push_back({"--rope-scaling", "yarn"});
@@ -170,8 +170,8 @@ TEST(GgufFlags, RefuseImpossibleValues) {
 }
 
 // llama.cpp's vocabulary files, written over three years; their tokenizers are removed
-// (tests/golden/gguf, PROVENANCE.md). Expected values are those of the gguf package's GGUFReader,
-// pairings those of llama_model_rope_type.
+// (tests/golden/gguf, PROVENANCE.md). Expected values are from the gguf package's GGUFReader,
+// expected pairings from llama_model_rope_type.
 
 using test::value_of;
 

@@ -47,7 +47,7 @@ TEST(GgufLayers, SlidingLayersFollowTheArchitecturesPattern) {
   EXPECT_EQ(layers_of(resolved(no_window)), "00000000");
 }
 
-TEST(GgufLayers, TheFilesPatternWins) {
+TEST(GgufLayers, TheFilesPatternOverridesTheArchitecture) {
   const GgufFile file =
       with_layers("gemma3", 4).u32("$.attention.sliding_window", 512).f32("$.rope.freq_base", 1e6F);
   EXPECT_EQ(layers_of(resolved(GgufFile(file).u32("$.attention.sliding_window_pattern", 2))),

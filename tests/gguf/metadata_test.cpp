@@ -123,7 +123,7 @@ TEST(GgufMetadata, ReadsNumbersOfRopeTensorsOnly) {
   }
 }
 
-TEST(GgufMetadata, ReadsVersion2AndRefusesOthers) {
+TEST(GgufMetadata, ReadsVersion2AndRefusesUnknownVersions) {
   EXPECT_EQ(value_of(read(GgufFile(std::endian::little, 2))).version, 2U);
   EXPECT_EQ(value_of(read(GgufFile(std::endian::big, 2))).version, 2U);
   for (const std::uint32_t version : {0U, 1U, 4U, 0xFFFFFFFFU}) {
@@ -156,7 +156,7 @@ TEST(GgufMetadata, EveryPrefixFailsCleanly) {
   }
 }
 
-TEST(GgufMetadata, NoByteChangeReadsPastTheEnd) {
+TEST(GgufMetadata, ChangedBytesCauseNoReadPastTheEnd) {
   const std::string whole = everything(std::endian::little).bytes();
   std::size_t accepted = 0;
   for (std::size_t at = 0; at < whole.size(); ++at) {
@@ -304,8 +304,8 @@ TEST(GgufHostile, BadTensorsAreRefused) {
   EXPECT_TRUE(read(entry(name, {0, most}, 0, 0)));
 }
 
-// The limit holds for many lists and for many texts.
-TEST(GgufHostile, NamesAndValuesOfKeysHaveALimit) {
+// Many lists together reach the limit, and so do many texts together.
+TEST(GgufHostile, KeysWithTooManyBytesAreRefused) {
   GgufFile many;
   for (int i = 0; i < 5000; ++i) {
     many.i32s("k" + std::to_string(i), std::vector<std::int32_t>(1024, i));
@@ -323,7 +323,7 @@ TEST(GgufHostile, NamesAndValuesOfKeysHaveALimit) {
 }
 
 // In a sparse file, arrays of empty strings take no disk space, so the file's size is no limit.
-TEST(GgufHostile, ArraysOfStringsHaveALimit) {
+TEST(GgufHostile, ArraysWithTooManyStringsAreRefused) {
   constexpr std::uint64_t most = std::uint64_t{1} << 23;
   const auto two_arrays = [](std::uint64_t first, std::uint64_t second) {
     test::OrderedBytes file;
@@ -359,7 +359,7 @@ TEST(GgufMetadata, AShrinkingFileIsAnError) {
           {"source.read_at must not be null"});
 }
 
-TEST(GgufType, HasNames) {
+TEST(GgufType, NamesKnownAndUnknownTypes) {
   EXPECT_EQ(to_string(GgufType::uint8), "uint8");
   EXPECT_EQ(to_string(GgufType::float64), "float64");
   EXPECT_EQ(to_string(GgufType{13}), "unknown");

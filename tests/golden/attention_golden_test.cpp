@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares attention with each encoding, and its gradients, with torch's autograd
-// (attention_encodings.json): first the reference, then the library's calls around a softmax.
+// Compares attention under each encoding, and the gradients, with torch's autograd
+// (attention_encodings.json). Tests the reference, then the library's calls around a softmax.
 #include <gtest/gtest.h>
 
 #include "golden/attention_file.hpp"

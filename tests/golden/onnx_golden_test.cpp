@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library's calls on all test vectors of ONNX's RotaryEmbedding (8) and Attention (93, opsets
-// 23 to 25). Those of Attention also check the exact rows of check/, with which other tests
-// compare.
+// Runs the library on all test vectors of ONNX's RotaryEmbedding (8) and Attention (93, opsets 23
+// to 25). The Attention vectors also check the exact rows of check/, which other tests use.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -84,7 +83,7 @@ class OnnxAttention {
     const auto scores = of_.outputs.find("qk_matmul_output");
     if (scores == of_.outputs.end()) return;
     const std::int64_t mode = of_.attribute("qk_matmul_output_mode", 0);
-    // Weights have the tolerance of results. That of scores is relative to the largest score.
+    // Weights have the tolerance of results. The tolerance of scores grows with the largest score.
     const double scale = mode == 3 ? 1 : std::max(1.0, largest(scores->second));
     expect_near(scores_of_mode(mode), scores->second, tolerance() * scale);
   }

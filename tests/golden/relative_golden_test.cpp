@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares T5's buckets and ALiBi's slopes with Transformers. Compares KERPLE, FIRE, Sandwich and
-// CoPE, and their gradients, with the authors' code (Sandwich: NeMo's) under torch's autograd.
+// Compares T5's buckets and ALiBi's slopes with Transformers. Compares KERPLE, FIRE and CoPE with
+// their authors' code and Sandwich with NeMo's. Gradients are those of torch's autograd.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -131,7 +131,7 @@ class DefinitionsTest(unittest.TestCase):
         self.assertNotIn("undecided", scope)
         self.assertNotIn("GENERATIONS", scope)
 
-    def test_a_stub_can_be_called_but_not_evaluated(self):
+    def test_a_stub_can_be_called_but_has_no_value(self):
         with self.assertRaisesRegex(TypeError, "is_torch_available"):
             self.load("undecided")["undecided"](1)
         with self.assertRaises(TypeError):
@@ -177,7 +177,7 @@ class CompareTest(unittest.TestCase):
         self.assertIn("CHANGED", self.text([1.0], [float("nan")], 1e9))
         self.assertIn("must have shape (2,), got (1,)", self.text([1.0, 2.0], [1.0], 1e9))
 
-    def test_each_type_has_its_ulp(self):
+    def test_ulp_distances_follow_the_dtype(self):
         for dtype, step in (("float32", 2**-23), ("bfloat16", 2**-7), ("float16", 2**-10)):
             self.assertEqual(compare.ulp_distance([1.0], [1 + 3 * step], dtype), [3])
         self.assertEqual(compare.ulp_distance([1.0], [1 + 2**-52], "float64"), [1])
@@ -186,7 +186,7 @@ class CompareTest(unittest.TestCase):
         self.assertEqual(compare.ulp_distance([-smallest], [smallest], "float32"), [3])
         self.assertEqual(compare.ulp_distance([-1.0], [-1 - 2**-7], "bfloat16"), [1])
 
-    def test_bounds_grow_with_the_position_and_the_pair(self):
+    def test_bounds_follow_position_frequency_and_norm(self):
         self.assertEqual(compare.table_bound(0, 1.0, 1.0), 2**-21)
         self.assertEqual(compare.table_bound(1000, 0.5, 2.0), 2 * 2**-21 + 4000 * 2**-23)
         self.assertEqual(compare.rotated_bound(2**-21, 3.0, 1.0, "float32"), 3 * 2**-21)
@@ -194,7 +194,7 @@ class CompareTest(unittest.TestCase):
 
 
 class WheelsTest(unittest.TestCase):
-    def test_pins_are_complete(self):
+    def test_pins_have_a_default_and_sha256_digests(self):
         pins = wheels.pins()
         self.assertIn(pins["default"], pins["sha256"])
         for digest in pins["sha256"].values():

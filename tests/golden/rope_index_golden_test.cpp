@@ -84,7 +84,7 @@ TEST(RopeIndexGolden, EveryPublishedFamilyAgrees) {
 }
 
 // Models with several position axes: text models, vision towers and diffusion transformers. Rows of
-// cos and sin must agree with those of their own classes for the same coordinates.
+// cos and sin must agree with the rows of each model's class for the same coordinates.
 
 using Rows = std::vector<std::vector<double>>;
 

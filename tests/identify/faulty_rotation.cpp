@@ -87,7 +87,7 @@ Row row_of(const FaultyRotation& rotation, Real frequency, std::int64_t position
   return rotation.swapped ? Row{row.sin, row.cos} : row;
 }
 
-// Whether the texts are equal, or numbers that agree within 1 %.
+// Whether `planted` is empty, equals `found`, or is a number within 1 % of it.
 bool is_found(const std::string& found, const std::string& planted) {
   if (planted.empty() || found == planted) return true;
   char* end = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotations with planted mistakes, which identify() must name. Computed in long double from the
-// reference's frequencies, and without code of the search.
+// Rotations with planted mistakes, which identify() must name. They are computed in long double
+// from the reference's frequencies, without code of the search.
 #pragma once
 
 #include <array>
@@ -79,8 +79,8 @@ struct Planted {
   std::function<void(FaultyRotation&)> plant;
 };
 
-// The mistakes of docs/how-to/find-the-mistake.md that a spec can have, one for each value. The
-// first plants nothing.
+// The mistakes of docs/how-to/find-the-mistake.md that a spec can have, with one entry for each
+// value of a mistake. The first entry plants nothing.
 [[nodiscard]] std::vector<Planted> single_mistakes(const RotarySpec& spec);
 
 // positions: [axes][rows * tokens].
@@ -90,7 +90,7 @@ struct Planted {
 
 [[nodiscard]] ModelSpec model_with(const RotarySpec& spec);
 
-// Random heads at these positions, rotated by the spec with planted mistakes.
+// Random heads at `positions`, rotated by the spec with planted mistakes.
 struct Trial {
   RotarySpec spec;
   std::vector<Planted> planted = {};
@@ -107,8 +107,8 @@ struct Trial {
 
 enum class Outcome { named, tied, rejected, wrong };
 
-// named: the planted mistakes are the only explanation. tied: they are among indistinguishable
-// ones. rejected: there is no explanation.
+// named: the planted mistakes are the only explanation. tied: they are one of several explanations
+// that fit equally. rejected: there is no explanation.
 [[nodiscard]] Outcome outcome_of(const Identification& found, const std::vector<Planted>& planted);
 
 struct Counts {

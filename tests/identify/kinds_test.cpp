@@ -114,7 +114,7 @@ TEST(Kinds, AFactorOfAllFeaturesIsNoMistake) {
   }
 }
 
-// The frequencies of a part are padded with 0, and pairs are formed over the entire head.
+// Pads the frequencies of a partial rotation with 0, and forms pairs over the entire head.
 TEST(Kinds, PairsFormedOverTheEntireHeadAreNamed) {
   const Scaling yarn = YarnScaling{.factor = 4, .original_context_tokens = 32768};
   for (const Scaling& scaling : {Scaling(NoScaling{}), yarn}) {

@@ -49,7 +49,7 @@ void expect_refusals(std::vector<double>& numbers, const Identify& identify) {
   }
 }
 
-TEST(NonFinite, ElementsOfHeadsAreRefused) {
+TEST(NonFinite, EachElementOfHeadsIsChecked) {
   std::vector<double> before(static_cast<std::size_t>(tokens) * 6 * 8);
   std::iota(before.begin(), before.end(), 1);
   std::vector<double> after = before;
@@ -69,7 +69,7 @@ TEST(NonFinite, ElementsOfHeadsAreRefused) {
   expect_refusals(after, call);
 }
 
-TEST(NonFinite, NumbersOfTablesAreRefused) {
+TEST(NonFinite, EachNumberOfTablesIsChecked) {
   const auto frequencies = value_of(make_frequencies(spec()));
   std::vector<double> cosines;
   std::vector<double> sines;
@@ -90,7 +90,7 @@ TEST(NonFinite, NumbersOfTablesAreRefused) {
   expect_refusals(sines, call);
 }
 
-TEST(NonFinite, FrequenciesAndFactorsAreRefused) {
+TEST(NonFinite, EachFrequencyAndTheFactorAreChecked) {
   std::vector<double> inv_freq = value_of(make_frequencies(spec())).inv_freq;
   std::vector<double> factor = {1};
   const auto call = [&] {

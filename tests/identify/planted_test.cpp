@@ -100,7 +100,7 @@ TEST(Planted, ASingleMistakeIsNamedOrTied) {
   }
 }
 
-// Whether two mistakes change different things, so that both can be planted at once.
+// Whether two mistakes are independent, so that both can be planted at once.
 bool go_together(const Planted& one, const Planted& other) {
   const auto group = [](const Planted& planted) -> std::string_view {
     const std::string_view name = planted.hypothesis;
@@ -141,7 +141,7 @@ TEST(Planted, TwoMistakesAreNamedOrTied) {
   }
 }
 
-// Neighbours are rotated by a table [f, f], or halves by a table of neighbours.
+// Interleaved pairs are rotated by a table [f, f], or half pairs by a table that repeats each f.
 TEST(Planted, ATableForTheOtherPairingIsNamed) {
   Random random(3);
   for (const RotarySpec& spec : {llama31(), gpt_oss(), glm4()}) {

@@ -69,7 +69,7 @@ class Core(unittest.TestCase):
              PREFIX / "include/rotary/rotary.hpp"], capture_output=True, text=True)
         self.assertIn("rotary/absolute.hpp: No such file", result.stderr)
 
-    def test_pkg_config_defines_the_macro(self):
+    def test_pkg_config_defines_rotary_core_only(self):
         flags = subprocess.run(
             ["pkg-config", "--cflags", "rotary"], check=True, capture_output=True, text=True,
             env={**os.environ, "PKG_CONFIG_PATH": str(installed("rotary.pc").parent)}).stdout

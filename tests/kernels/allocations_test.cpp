@@ -169,7 +169,7 @@ TEST(Allocations, AppendAllocatesNothing) {
   EXPECT_TRUE(allocates_nothing([&] { return normalize_heads(q.view(), q.view(), norm); }));
 }
 
-// Every feature map, with a state and in the caller's memory.
+// Tests every feature map, with a state and in the caller's memory.
 TEST(Allocations, LinearAttentionAllocatesNothing) {
   const std::vector<float> directions =
       test::value_of(make_random_features({.head_dim = 50, .features = 50}));
@@ -269,7 +269,7 @@ TEST(Allocations, AbsoluteEncodingsAllocateNothing) {
 }
 
 // Leaves out FIRE and Sandwich, which allocate their tables.
-TEST(Allocations, AttentionAllocatesNothing) {
+TEST(Allocations, AttentionWithoutFireOrSandwichAllocatesNothing) {
   const Extents n{.batch = 2, .tokens = 20, .heads = 4, .features = 50};
   const Tensor q = test::random_tensor({.extents = n}, 44);
   const Tensor k = test::random_tensor({.dtype = DType::f16, .extents = n}, 45);

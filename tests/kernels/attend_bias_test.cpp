@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// attend() reuses bias tables and rows from one block to the next. The cases are FIRE on both sides
-// of its threshold, and sequences with equal and with different distances.
+// attend() reuses bias tables and rows from one block to the next. Tests FIRE on both sides of its
+// threshold, sequences with equal and with different distances, and distances of any size.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -59,7 +59,7 @@ TEST(AttendBias, SharesTablesOfFireOnlyUpToItsThreshold) {
   }
 }
 
-// The threshold falls before, among and after the queries, which span several tiles of keys.
+// Thresholds are before, among and after the positions of the queries. Keys span several tiles.
 TEST(AttendBias, FireDividesByTheQuerysPositionBeyondItsThreshold) {
   const AttentionMask masks[] = {{.order = AttentionOrder::causal},
                                  {.order = AttentionOrder::bidirectional},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares attend() over 8-bit keys and values with the reference on the dequantized numbers,
-// within the published bound. Also with attend() over the nearest float32 numbers.
+// within the published bound. Compares packed keys with attend() over those numbers in float32.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -221,7 +221,7 @@ TEST(AttendInt8, SpreadsANaNScaleOnlyToItsHead) {
   }
 }
 
-// Keys are split. The second run has an executor, and memory of exactly the required size.
+// Keys are split. The second call has an executor, and memory of exactly the required size.
 TEST(AttendInt8, GivesTheSameBitsForAnyExecutorAndMemory) {
   for (const std::int64_t queries : {1, 40}) {
     Attended call(case_of({1, queries, 4200, 4, 2, 16, 16}, 1200, Lying::scales_behind_heads));

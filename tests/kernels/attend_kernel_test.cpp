@@ -39,7 +39,7 @@ struct State {
             .sums_of_weights = weights.data() + row * sums_of_weights_size(places),
             .places = places};
   }
-  // A place is a distance. Weights in the margin count for the first or the last place.
+  // Each place is for a distance. The margins belong to the first and the last place.
   [[nodiscard]] double weight_at(std::int64_t row, std::int64_t place) const {
     double weight = 0;
     for (std::int64_t i = 0; i < sums_of_weights_size(places); ++i) {
@@ -205,8 +205,8 @@ struct Expected {
     if (problem.of_keys.order != PairOrder::none) {
       error_of_scores += 6 * u * static_cast<double>(n.head_dim) * 8;
     }
-    // 2^x has an error of 2^-22.9, and the subtraction before it one of |x| 2^x u ln 2 < u. Values
-    // and divisor then each have a chain of roundings, over all keys and changes of the maximum.
+    // 2^x has an error of 2^-22.9. The subtraction before it adds |x| 2^x u ln 2 < u. Then the sums
+    // of values and the divisor round for each key and each change of the maximum.
     const auto keys = static_cast<double>(end - begin);
     const double tiles = static_cast<double>(n.keys) / keys_of_tile + 2;
     relative =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares softcap and pair masks of attend() with the reference: every broadcast, dtype, layout
-// and encoding. Also inputs that must not change bits.
+// and encoding. Also tests that equivalent masks and hidden keys change no bit.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -88,7 +88,7 @@ TEST(AttendShaw, IsWithinTheBoundForAnyDTypeAndLayout) {
   }
 }
 
-// Vectors of unseen distances are NaN: after the query, or outside the window except at sinks.
+// Vectors of distances that no query sees are NaN; sinks outside the window are seen.
 TEST(AttendShaw, NeverReadsShawVectorsOfUnseenDistances) {
   struct Unseen {
     std::int64_t queries;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares attend() with the reference for every encoding, mask, dtype and layout, within the
-// published bound. Also inputs that must not change bits.
+// published bound. Also tests that hidden keys, pages, executor and memory change no bit.
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows for positions on several axes. The cos and sin of each pair are within the bound, and have
-// the bits of rows on the pair's axis alone. Also shifts between such positions.
+// Rows for positions on several axes, and shifts between such positions. The cos and sin of each
+// pair are within the bound, and have the bits of rows on the pair's axis alone.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -21,7 +21,7 @@ std::uint64_t digest_of(const std::vector<std::uint16_t>& words) {
   return digest;
 }
 
-// Bits of finite numbers in every dtype, in memory for the widest dtype.
+// Words that are finite numbers in every dtype, enough for heads of the widest dtype.
 std::vector<std::uint16_t> heads() {
   std::vector<std::uint16_t> words(
       static_cast<std::size_t>(extents.tokens * strides_bthd(extents).token * 4));
