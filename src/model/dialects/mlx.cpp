@@ -86,7 +86,7 @@ void drop_unread_scaling(RuleTarget& target) {
   if (is_dropped) drop_scaling(target);
 }
 
-void turn_whole_head_of_mlx_of_mlx(RuleTarget& target) {
+void turn_whole_head_of_mlx(RuleTarget& target) {
   RotarySpec& spec = target.rotary.spec;
   const bool is_whole = spec.rotary_dim.value_or(spec.head_dim) == spec.head_dim;
   if (is_whole || target.rotary.nope_head_dim > 0 || is_of(target, part_read)) return;
@@ -219,7 +219,7 @@ constexpr std::array mlx = {
          "mlx_lm/models/qwen3_moe.py, lfm2.py, cohere.py and others", drop_unread_scaling),
     rule(mlx_run, "whole_head_turns",
          "The entire head rotates: files of most families do not read partial_rotary_factor.",
-         "mlx_lm/models/glm.py, llama.py and others", turn_whole_head_of_mlx_of_mlx),
+         "mlx_lm/models/glm.py, llama.py and others", turn_whole_head_of_mlx),
     rule(mlx_run, "yarn_whole_pairs",
          "YaRN's ramp always ends at whole pairs: truncate is not read.",
          "mlx_lm/models/rope_utils.py, YarnRoPE", dialects::round_yarn_ramp),
