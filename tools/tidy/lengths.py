@@ -8,7 +8,7 @@ This is exact enough for this repository's format.
 import ast
 import re
 
-from tree import Finding
+from tree import Finding, line_of
 
 FILE_LINES = 400
 # Public headers, tables of rows, and generated files.
@@ -103,10 +103,6 @@ def closing_brace(code, position):
         if depth == 0:
             return index
     return len(code) - 1
-
-
-def line_of(code, position):
-    return code.count("\n", 0, position) + 1
 
 
 def python_functions(text):

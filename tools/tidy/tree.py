@@ -18,6 +18,10 @@ class Finding:
         return f"{self.path}:{self.line}: {self.message}"
 
 
+def line_of(text, position):
+    return text.count("\n", 0, position) + 1
+
+
 @dataclasses.dataclass(frozen=True)
 class File:
     path: str  # relative to the root, with '/'

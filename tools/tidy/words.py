@@ -3,7 +3,7 @@
 
 import re
 
-from tree import Finding
+from tree import Finding, line_of
 
 # A name that opens with one of these has no subject, so it claims nothing.
 OPENINGS = ("of", "what", "where", "so", "whether", "how", "when", "with", "in", "on", "at", "by",
@@ -52,7 +52,3 @@ def long_sentences(file):
                 yield Finding(file.path, line_of(prose, block.start()),
                               f"a sentence has at most {SENTENCE_WORDS} words, got {len(words)}: "
                               f"{' '.join(sentence.split()[:6])} …")
-
-
-def line_of(text, position):
-    return text.count("\n", 0, position) + 1
