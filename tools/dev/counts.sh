@@ -2,10 +2,8 @@
 # ./dev counts: compares a release build's instruction counts of the hot calls with the record.
 
 cmd_counts() {
-  case "${1:-}" in
-    "" | --accept | --if-recorded) ;;
-    *) die "counts takes --accept, --if-recorded or nothing, got '$1'" ;;
-  esac
+  [[ "$*" =~ ^(--accept|--if-recorded)?$ ]] ||
+    die "counts takes --accept, --if-recorded or nothing, got '$*'"
   install_packages "${packages_build[@]}" "${packages_counts[@]}"
   build release runnable bin/rotary-counts
   stage "count"

@@ -7,10 +7,7 @@ python_folder=build/python
 python_minors=(10 11 12 13 14)
 
 cmd_python() {
-  case "${1:-}" in
-    "" | --torch | --bench) ;;
-    *) die "python takes --torch, --bench or nothing, got '$1'" ;;
-  esac
+  [[ "$*" =~ ^(--torch|--bench)?$ ]] || die "python takes --torch, --bench or nothing, got '$*'"
   install_packages "${packages_python[@]}"
   python_provide_tools || die "pip finds no package index ($python_folder/tools.log)"
   python_build_wheel

@@ -2,10 +2,7 @@
 # ./dev record: compares sizes, answers and bits, which refactoring must keep, with tests/recorded.
 
 cmd_record() {
-  case "${1:-}" in
-    "" | --accept) ;;
-    *) die "record takes --accept or nothing, got '$1'" ;;
-  esac
+  [[ "$*" =~ ^(--accept)?$ ]] || die "record takes --accept or nothing, got '$*'"
   install_packages "${packages_build[@]}" "${packages_test[@]}"
   build release runnable
   stage "exported symbols"
