@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Guesses the existing name behind a mistyped one, for messages of the library and its tools.
+// Texts for messages: the existing name behind a mistyped one, lists of names, escaped bytes.
 #pragma once
 
 #include <algorithm>
@@ -64,6 +64,25 @@ namespace rotary {
   std::string joined;
   for (const std::string_view name : names) joined.append(joined.empty() ? "" : ", ").append(name);
   return joined;
+}
+
+// The first 60 bytes of a text from outside. Bytes that are not printable ASCII become \xNN.
+[[nodiscard]] inline std::string printable(std::string_view bytes) {
+  constexpr std::size_t longest = 60;
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  for (const char each : bytes.substr(0, longest)) {
+    const auto byte = static_cast<unsigned char>(each);
+    if (byte >= 0x20 && byte < 0x7F) {
+      text += each;
+      continue;
+    }
+    text += "\\x";
+    text += digits[byte >> 4];
+    text += digits[byte & 15];
+  }
+  if (bytes.size() > longest) text += "...";
+  return text;
 }
 
 }  // namespace rotary

@@ -10,7 +10,6 @@
 #include "base/message.hpp"
 #include "base/spelling.hpp"
 #include "model/families.hpp"
-#include "model/gguf/file_window.hpp"
 #include "model/json/config_json.hpp"
 #include "model/json/overrides.hpp"
 #include "model/json/reader.hpp"

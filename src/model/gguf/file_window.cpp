@@ -6,24 +6,6 @@
 
 namespace rotary {
 
-std::string printable(std::string_view bytes) {
-  constexpr std::size_t longest = 60;
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string text;
-  for (const char each : bytes.substr(0, longest)) {
-    const auto byte = static_cast<unsigned char>(each);
-    if (byte >= 0x20 && byte < 0x7F) {
-      text += each;
-      continue;
-    }
-    text += "\\x";
-    text += digits[byte >> 4];
-    text += digits[byte & 15];
-  }
-  if (bytes.size() > longest) text += "...";
-  return text;
-}
-
 bool FileWindow::has_left(std::uint64_t bytes) {
   if (failed()) return false;
   if (bytes <= left()) return true;

@@ -11,16 +11,12 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "base/message.hpp"
 #include "rotary/gguf.hpp"
 #include "rotary/result.hpp"
 
 namespace rotary {
-
-// At most 60 bytes of a file for messages, with bytes that are not printable ASCII as \xNN.
-[[nodiscard]] std::string printable(std::string_view bytes);
 
 class FileWindow {
  public:

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "model/gguf/file_window.hpp"
+#include "base/spelling.hpp"
 #include "model/gguf/rotary_of_layers.hpp"
 
 namespace rotary {

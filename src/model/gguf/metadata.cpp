@@ -13,6 +13,7 @@
 
 #include "base/enumerators.hpp"
 #include "base/guard.hpp"
+#include "base/spelling.hpp"
 #include "model/gguf/file_window.hpp"
 #include "model/gguf/values.hpp"
 #include "model/words.hpp"

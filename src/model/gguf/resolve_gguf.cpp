@@ -12,7 +12,6 @@
 #include "base/guard.hpp"
 #include "base/spelling.hpp"
 #include "model/gguf/architectures.hpp"
-#include "model/gguf/file_window.hpp"
 #include "model/gguf/flags.hpp"
 #include "model/gguf/keys.hpp"
 #include "model/gguf/layers.hpp"

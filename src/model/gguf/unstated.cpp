@@ -11,7 +11,6 @@
 
 #include "base/message.hpp"
 #include "base/spelling.hpp"
-#include "model/gguf/file_window.hpp"
 #include "model/words.hpp"
 
 namespace rotary {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/enumerators.hpp"
+#include "base/spelling.hpp"
 
 namespace rotary {
 namespace {
