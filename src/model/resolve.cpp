@@ -40,12 +40,12 @@ void refuse_unknown_family(PartConfig& config, ModelPart part) {
       config.family.empty() ? "none" : message("'", shorten(config.family), "'");
   const auto names = family_names();
   const std::string suggestion = did_you_mean(config.family, names);
-  const std::string_view next_step =
+  const std::string next_step =
       part == ModelPart::vision
           ? " A pairing does not say how the pairs of a tower are dealt to its axes: make a "
             "RotarySpec with axes of your own"
-          : " If you know which features of this model turn together, state the pairing: half, "
-            "interleaved or interleaved_to_half (in the tool, --pairing half)";
+          : message(" If you know which features of this model turn together, state the pairing: ",
+                    enumerator_names<Pairing>(), " (in the tool, --pairing half)");
   config.reader.not_supported("model_type must be one of the ", names.size(),
                               " families that `rotary models families` lists; got ", got,
                               suggestion.empty() ? "." : suggestion, next_step);
