@@ -20,8 +20,4 @@ void test_library(void) {
   CHECK_FAILS(rotary_force_instruction_set("ABACUS"), ROTARY_UNSUPPORTED, "ABACUS");
   CHECK_OK(rotary_force_instruction_set(before));
   CHECK(strcmp(rotary_instruction_set(), before) == 0);
-
-  rotary_model_free(NULL);
-  rotary_frequencies_free(NULL);
-  rotary_rotations_free(NULL);
 }
