@@ -178,24 +178,17 @@ TEST(Rotations, HaveTheSameBitsForAnyTypeStrideOrNeighbours) {
       test::rotations_of(frequencies, ConsecutivePositions{.first = -3, .tokens = 8});
   // [batch 2][token 4] with a token stride of 3 and a batch stride of 16: positions -3 .. 4
   std::vector<std::int32_t> narrow(32, 999);
-  std::vector<std::int64_t> backwards(8);
   for (std::int32_t b = 0; b < 2; ++b) {
     for (std::int32_t t = 0; t < 4; ++t)
       narrow[static_cast<std::size_t>(b * 16 + t * 3)] = -3 + b * 4 + t;
   }
-  for (std::int64_t t = 0; t < 8; ++t) backwards[static_cast<std::size_t>(7 - t)] = -3 + t;
 
   const Rotations strided = test::rotations_of(
       frequencies,
       TokenArray<std::int32_t>{
           .data = narrow.data(), .batch = 2, .tokens = 4, .batch_stride = 16, .token_stride = 3});
-  const Rotations reversed = test::rotations_of(
-      frequencies,
-      TokenArray<std::int64_t>{.data = backwards.data() + 7, .tokens = 8, .token_stride = -1});
-  for (std::int64_t t = 0; t < 8; ++t) {
+  for (std::int64_t t = 0; t < 8; ++t)
     EXPECT_EQ(row_bits(consecutive, 0, t), row_bits(strided, t / 4, t % 4));
-    EXPECT_EQ(row_bits(consecutive, 0, t), row_bits(reversed, 0, t));
-  }
 }
 
 TEST(Rotations, HaveEqualBitsForEqualIntegersAndDoubles) {
