@@ -103,11 +103,6 @@ class BusyThread {
   std::thread thread_;
 };
 
-TEST_F(Fork, AChildThatExitsDestroysAStaticPool) {
-  static_threads();
-  EXPECT_EQ(run_in_child([] { std::exit(0); }), 0);
-}
-
 TEST_F(Fork, AChildExitsDuringACall) {
   const Work work;
   const BusyThread busy(work);
@@ -126,14 +121,6 @@ TEST_F(Fork, AChildAndItsChildRotateWithoutThreadsDuringACall) {
       end(here && run_in_child([&] { end(work.is_right(executor)); }) == 0);
     };
     ASSERT_EQ(run_in_child(rotate_here_and_below), 0) << round;
-  }
-}
-
-TEST_F(Fork, TheParentsThreadsContinue) {
-  const Work work;
-  for (int round = 0; round < 20; ++round) {
-    ASSERT_EQ(run_in_child([&] { end(work.is_right(static_threads().executor())); }), 0);
-    ASSERT_TRUE(work.is_right(static_threads().executor()));
   }
 }
 
