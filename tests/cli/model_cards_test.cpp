@@ -47,7 +47,7 @@ TEST(ModelCards, NearNamesIgnoreCaseSeparatorsAndTypos) {
   EXPECT_EQ(near_card_names("llama-3.1-8b").front(), "llama-3.1-8b");
 }
 
-TEST(ModelCards, AtMostFiveNearNamesAreFound) {
+TEST(ModelCards, FindsAtMostFiveNearNames) {
   EXPECT_LE(near_card_names("qwen").size(), 5u);
   EXPECT_TRUE(near_card_names("").empty());
   EXPECT_TRUE(near_card_names("xyzzy").empty());
