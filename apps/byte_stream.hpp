@@ -18,7 +18,7 @@ class ByteStream {
   ByteStream& operator=(const ByteStream&) = delete;
   virtual ~ByteStream() = default;
 
-  // Returns the number of bytes read, which is smaller only at the end.
+  // Returns the number of bytes read: bytes.size(), or fewer at the end of the input.
   [[nodiscard]] virtual std::size_t read(std::span<std::byte> bytes) = 0;
   // Absent for a pipe.
   [[nodiscard]] virtual std::optional<std::uint64_t> bytes_left() const = 0;

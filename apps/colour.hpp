@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Colours, by default only on a terminal (--color). Headings are bold, failures red, and warnings
-// yellow. Marks of values that the config does not state are faint.
+// yellow. Marks such as [class default] are faint.
 #pragma once
 
 #include <string>

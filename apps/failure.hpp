@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exit codes, and Failure, by which a command ends: main() prints it and exits with its code. The
-// library and the file readers return errors as values.
+// Exit codes and Failure. A failing command throws a Failure; main() prints it and exits with its
+// code. The library and the file readers return errors as values.
 #pragma once
 
 #include <fmt/format.h>

@@ -58,7 +58,7 @@ void take_into_use(FileNames FilesInUse::*role, const struct ::stat& file,
 
 // Refuses files that may block or be endless.
 void check_kind(std::string_view path, ::mode_t mode) {
-  // Pipes are allowed only at the paths of the shell, as for `<(...)`.
+  // Pipes are allowed only at the paths that a shell gives, as for `<(...)`.
   const bool is_of_shell =
       path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");
   if (S_ISREG(mode) || (S_ISFIFO(mode) && is_of_shell)) return;
@@ -107,7 +107,7 @@ void check_output(const std::string& path, Overwrite overwrite) {
   }
 }
 
-// Renames all files. On failure restores them, if the file system can.
+// Renames all files. On failure restores the replaced files, if the file system can.
 void take_places(std::list<PartialFile>& files) {
   auto next = files.begin();
   try {

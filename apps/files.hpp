@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads and writes files. A command's outputs get their names when all of them are complete, so a
-// failure leaves no files. Failures are I/O failures.
+// failure leaves no new files. If no other failure is named, functions fail as I/O failures.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ class InputFile : public ByteStream {
   // Reads at `offset`, independent of read(). A failure counts as the end of the file.
   [[nodiscard]] std::size_t read_at(std::uint64_t offset, std::span<std::byte> bytes) const;
 
-  // Absent unless it is a regular file.
+  // Absent unless the input is a regular file.
   [[nodiscard]] std::optional<std::uint64_t> size() const;
   [[nodiscard]] std::optional<std::uint64_t> bytes_left() const override;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON documents: members keep their order, doubles round-trip, and NaN and infinity become null.
+// JSON. When written, members keep their order, doubles round-trip, NaN and infinity become null.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -57,7 +57,7 @@ template <class Range, class Make>
 // The document on one line, not escaped.
 [[nodiscard]] std::string dumped(const Json& document);
 
-// A pointer to the member "thinker_config.text_config"; "" is the document itself.
+// The pointer for a dotted path such as "thinker_config.text_config"; "" is the document itself.
 [[nodiscard]] nlohmann::json_pointer<std::string> pointer_to(std::string_view path);
 
 // Rounds to the nearest double with this many significant digits.

@@ -74,7 +74,7 @@ class OutputFolder : public Made {
   explicit OutputFolder(const std::string& path);
 };
 
-// An incomplete output: a file with a random name beside its target, which it replaces at the end.
+// An incomplete output, with a random name beside its target. take_place() replaces the target.
 // Failures are I/O failures that name the target.
 class PartialFile : public Made {
  public:
@@ -86,7 +86,7 @@ class PartialFile : public Made {
   // group.
   void finish();
 
-  // Replaces the target, but never a file that appeared in the meantime.
+  // Replaces the target. Fails if a file appeared meanwhile, where the file system supports this.
   void take_place();
 
   // Undoes take_place(). False if the file system cannot.

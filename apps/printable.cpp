@@ -17,8 +17,8 @@ struct CodePoints {
   char32_t first, last;
 };
 
-// Cc, Cf, Zl and Zp of Unicode 15.0 (DerivedGeneralCategory.txt). The two noncharacters of each
-// plane are not in this table.
+// Cc, Cf, Zl and Zp of Unicode 15.0 (DerivedGeneralCategory.txt), and U+FDD0 to U+FDEF. The two
+// noncharacters at the end of each plane are not in this table.
 constexpr std::array<CodePoints, 24> obeyed = {{
     {0x0000, 0x001F},   {0x007F, 0x009F},   {0x00AD, 0x00AD},   {0x0600, 0x0605},
     {0x061C, 0x061C},   {0x06DD, 0x06DD},   {0x070F, 0x070F},   {0x0890, 0x0891},

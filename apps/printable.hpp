@@ -27,7 +27,7 @@ namespace rotary::cli {
 // Escapes line ends, too.
 [[nodiscard]] std::string printable(std::string_view text);
 
-// The first part of a name, for messages.
+// The beginning of a name, for messages.
 [[nodiscard]] std::string shown_name(std::string_view name);
 
 // Removes the middle of a long message, which may quote text of any length.

@@ -54,8 +54,8 @@ std::string shown(std::string_view bytes) {
   return bytes.size() > longest ? text + "..." : text;
 }
 
-// Reads the header's Python literals. Each take_ function skips blanks, then reads what its name
-// says. If the text has something else, it reads nothing.
+// Reads the header's Python literals. Each take_ function skips blanks, then reads a literal of one
+// kind. If the text has something else there, the function reads nothing more.
 class HeaderText {
  public:
   explicit HeaderText(std::string_view text) : text_(text) {}
@@ -211,7 +211,7 @@ std::size_t read_into(std::string& text, ByteStream& file) {
   return file.read(std::as_writable_bytes(std::span(text)));
 }
 
-// The number has 16 bits in version 1, and 32 bits in versions 2 and 3.
+// The header's size has 16 bits in version 1, and 32 bits in versions 2 and 3.
 Result<std::size_t> read_header_size(ByteStream& file) {
   std::string start(magic.size() + 2, '\0');
   start.resize(read_into(start, file));

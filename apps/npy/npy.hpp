@@ -52,8 +52,8 @@ struct NpyArray {
 // "[2, 16, 64]": a shape in messages.
 [[nodiscard]] std::string shape_text(std::span<const std::int64_t> shape);
 
-// The number of elements. Counts dimensions of 0 as 1, so that an empty array has no huge rows.
-// Absent above 2^63.
+// The number of elements. Counts dimensions of 0 as 1, so an empty array cannot have huge rows.
+// Absent from 2^64 on.
 [[nodiscard]] std::optional<std::uint64_t> elements_of(std::span<const std::int64_t> shape);
 
 // The most elements that a caller accepts.
@@ -66,7 +66,7 @@ struct NpyLimit {
   }
 };
 
-// Reads magic, header and elements, and nothing beyond the announced size or the limit. Errors:
+// Reads magic, header and elements. Stores no more than the announced size or the limit. Errors:
 // malformed_input; unsupported for other valid files and for more elements than the limit.
 [[nodiscard]] Result<NpyArray> read_npy(ByteStream& file, const NpyLimit& limit);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // safetensors files (safetensors/src/tensor.rs of Hugging Face): the header's size in eight bytes,
-// little-endian; the header, a JSON object with a member per tensor; the data. The reader is made
-// for untrusted files. It accepts no holes, overlaps, extra bytes or repeated names, and checks
-// every size before use.
+// little-endian; the header, a JSON object with a member per tensor; the data. The reader is for
+// untrusted files. It accepts no holes, overlaps, extra bytes or repeated names, and checks every
+// size before use.
 #pragma once
 
 #include <cstdint>
