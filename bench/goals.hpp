@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// This project's goals for its own speed, as ratios to the roofline of the same run.
+// This project's goals for its own speed: a ratio to the roofline of the same run, or a time.
 #pragma once
 
 #include <cstdint>

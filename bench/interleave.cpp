@@ -12,13 +12,13 @@ namespace {
 
 constexpr std::int64_t fewest_rounds = 7;
 
-// The shortest sample. Reading the thread's clock takes about 300 ns, below half a percent of it.
+// The shortest sample. Reading the thread's clock takes about 300 ns, which is 0.3 % of this time.
 constexpr double shortest_sample_ns = 1e5;
 
 // A call that takes this long needs no untimed call before it.
 constexpr double long_call_ns = 2e7;
 
-// A longer call gets at most most_samples_of_endless samples: it keeps the others waiting.
+// A call of at least this time gets at most most_samples_of_endless samples, because others wait.
 constexpr double endless_call_ns = 2e9;
 constexpr std::int64_t most_samples_of_endless = 3;
 
@@ -42,7 +42,7 @@ Result<double> sample(const Contender& contender, std::int64_t calls, Clock cloc
   return now_ns(clock) - start;
 }
 
-// The number of calls in a sample, of untimed calls before it, and of samples.
+// The calls in a sample, the untimed calls before a sample, and the most samples.
 struct Plan {
   std::int64_t calls = 1;
   std::int64_t untimed = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The units of timing. An operation is a row of data with a function that prepares it. A line is an
-// operation on tensors of one size, type and pairing, on a number of threads.
+// The units of timing. An operation is data and a function that prepares it. A line is an operation
+// on tensors of one size, type and pairing, on a number of threads.
 #pragma once
 
 #include <cstdint>

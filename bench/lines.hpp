@@ -11,7 +11,7 @@
 namespace rotary::bench {
 
 enum class LineSet {
-  usual,  // each operation's own choice, about half a minute
+  usual,  // each operation's own choice; takes about half a minute
   full,   // every combination of the values below
 };
 

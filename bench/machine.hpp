@@ -12,7 +12,7 @@ namespace rotary::bench {
 
 struct Machine {
   std::string cpu;              // the system's name for it, or "unknown"
-  std::int64_t processors = 0;  // on which this process may run
+  std::int64_t processors = 0;  // that this process can use
   Caches caches;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures this machine's memory speed. Scales the same bytes in place by 1, or copies them, with
-// the same threads as the operation.
+// Measures this machine's memory speed: scales the bytes of an operation in place by 1, or copies
+// them, with the operation's threads.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace rotary::bench {
 
 class Roofline {
  public:
-  // executor: the same as for the operation to compare with.
+  // executor: that of the operation that the roofline is compared with.
   explicit Roofline(Executor executor = {});
 
   // Scales the rotated features of a packed tensor in place.

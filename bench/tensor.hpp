@@ -53,7 +53,7 @@ class Tensor {
   std::shared_ptr<std::byte[]> data_;
 };
 
-// Copies these tokens of a view with adjacent features: [tokens, heads, features].
+// Copies the given tokens to [tokens, heads, features]. The view's features must be adjacent.
 [[nodiscard]] Tensor gather(const ConstHeadsView& view, std::span<const std::int64_t> tokens);
 
 }  // namespace rotary::bench

@@ -11,12 +11,12 @@ constexpr std::int64_t read_from = 32'768;   // keys of a decode step
 constexpr double least_of_peak = 0.70;       // share of a core's peak of multiply-adds
 constexpr double least_of_bandwidth = 0.85;  // share of the speed of reading keys and values
 
-// n threads must reach this share of n times one thread's speed, or of the bandwidth.
+// n threads must reach a share of n times one thread's speed (prefill) or the bandwidth (decode).
 constexpr double least_speedup = 0.95;
 constexpr double least_of_shared_bandwidth = 0.90;
 
-// A decode step over an int8 cache may take this share of the time over a cache of the shape's
-// dtype. With one query head per key head, memory limits the speed. With several, multiply-adds do.
+// The most time of a decode step over an int8 cache, relative to a cache of the shape's dtype. With
+// one query head per key head, memory limits the speed. With several, multiply-adds do.
 constexpr double most_of_int8 = 0.35;
 constexpr double most_of_grouped_int8 = 0.5;
 

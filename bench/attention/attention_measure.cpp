@@ -39,7 +39,7 @@ void read_part(const Tensor& tensor, std::int64_t index, std::int64_t threads) {
              static_cast<std::size_t>(end - begin));
 }
 
-// Each roofline call stores in `work` the operations or bytes of all threads.
+// Each call of the roofline stores the operations or bytes of all threads in `work`.
 Contender roofline_of(const AttentionGroup& group, const AttentionTensors& tensors,
                       const Executor& executor, double& work) {
   const std::int64_t threads = group.threads;

@@ -35,7 +35,7 @@ AttentionVerification verify_result(const AttentionJob& job) {
   check::for_each_row(call, job.definition(), [&](const check::CheckedRow& row) {
     const std::vector<double> bounds = row.exact.bounds_by_key(call.out.dtype);
     for (std::size_t f = 0; f < bounds.size(); ++f) {
-      // The bound is 0 if a query sees only one value and that is 0.
+      // The bound is 0 if a query sees only one value, which is 0.
       const double off = std::abs(row.computed.out[f] - row.exact.out()[f]);
       const double error = off == 0 ? 0 : off / bounds[f];
       ++found.elements;

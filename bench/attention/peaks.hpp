@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rooflines of attention: one core's multiply-adds, and its speed of reading keys and values. Both
-// use this machine's best instruction set, on any thread.
+// functions use this machine's best instruction set.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls whose instructions are counted: a decode step, a short prefill, append to a KV cache,
-// and a shift of cached keys.
+// The calls whose instructions are counted: making rows, rotating in a decode step and a short
+// prefill, appending to a KV cache, and shifting cached keys.
 #pragma once
 
 #include <functional>

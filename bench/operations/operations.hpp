@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations that `rotary bench` times, a row for each. Each kind has its own file.
+// The operations that `rotary bench` times. Each kind has its own file.
 #pragma once
 
 #include <span>
@@ -14,7 +14,7 @@ namespace rotary::bench {
 // Rotates q and k by one call of rotate_qk, in place or into other tensors (see Family).
 [[nodiscard]] Result<Job> prepare_rotate(const Setup& setup);
 
-// Stores k in a cache: rotates on the way, or in place before.
+// Stores k in a cache: with append(), or by rotating in place and then copying.
 [[nodiscard]] Result<Job> prepare_append(const Setup& setup);
 [[nodiscard]] Result<Job> prepare_rotate_then_copy(const Setup& setup);
 

@@ -24,7 +24,7 @@ void compare(Verification& result, const Frequencies& frequencies, float got,
   result.worst_position = position;
 }
 
-// Errors in units of 2^-24 A, which is 2^-24 hypot(cos, sin).
+// Measures errors in units of 2^-24 A. A is the attention factor, hypot(cos, sin) of a pair.
 Result<Verification> verify_rows(StepRows& rows) {
   if (auto status = rows.make_next(); !status) return std::move(status).error();
   const Frequencies& frequencies = rows.setup.frequencies;

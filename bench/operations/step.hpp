@@ -25,7 +25,7 @@ struct StepRows {
   Rotations rotations;
   std::int64_t position = first_position;
 
-  // Makes the rows of the next step. The first call remakes the first step's.
+  // Makes the rows of the next step. The first call makes the rows of the first step again.
   [[nodiscard]] Status make_next();
 
   [[nodiscard]] RotateOptions options() const {
