@@ -38,7 +38,7 @@ struct AttentionViews {
 
 // Owns no memory.
 struct AttendCall : AttentionViews {
-  // Whether keys and values are 8-bit. Then k and v locate the elements, and their dtype is unused.
+  // If true, keys and values are 8-bit: k and v locate the elements, and their dtype is unused.
   // Scales are heads with one feature.
   bool in_int8 = false;
   HeadsView k_scales;
@@ -67,8 +67,8 @@ struct AttendCall : AttentionViews {
                           std::int64_t column);
 
 // Compares the results of a successful call with the definition of attention. The operands must be
-// unchanged. `definition` may give rotary, which applies to what the call rotates, and a bias. Else
-// cos and sin are the call's rows, and fill_bias() computes the call's bias.
+// unchanged. If `definition` has no rotary, cos and sin are the call's rows. If it has no bias,
+// fill_bias() computes the call's bias.
 [[nodiscard]] Verdict verdict(const AttendCall& call,
                               const reference::AttentionEncoding& definition = {});
 

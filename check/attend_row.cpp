@@ -31,7 +31,7 @@ bool is_within(double computed, double exact, double bound) {
   return computed == exact || std::abs(computed - exact) <= bound;
 }
 
-// The contract covers these sizes; 0 is exact.
+// Whether the contract covers this size. A size of 0 has no error.
 bool is_bounded(double size) { return size == 0 || (size >= 0x1p-80 && size <= 0x1p80); }
 
 std::span<const double> head_of(const reference::Heads& heads, std::size_t first) {

@@ -64,9 +64,9 @@ class ExactRow {
   [[nodiscard]] std::string fault(const ComputedRow& computed,
                                   const std::optional<std::int64_t>& parts) const;
 
-  // Bounds of |error| of out's features, from the size of each key's own score. The largest size
-  // gives a useless bound if a bias makes distant scores very negative: those keys have hardly any
-  // weight. A weight's relative error e changes the result by e times weight times |v - out|.
+  // Bounds of |error| of out's features, from the size of each key's own score. Bounds from the
+  // largest size are useless if a bias makes distant scores very negative: those keys have hardly
+  // any weight. A weight's relative error e changes the result by e times weight times |v - out|.
   [[nodiscard]] std::vector<double> bounds_by_key(DType dtype) const;
 
  private:
@@ -90,8 +90,8 @@ class ExactRow {
                                  const reference::QueryIndex& at, const AttendedRow& of_call,
                                  const std::function<KeyScore(std::int64_t)>& score_of);
 
-// The sum of the magnitudes of a bias's terms. For ALiBi's form key_position these are slope * key
-// and slope * query, since attend() computes with their difference. A T5 table must be f32 or f64.
+// The sum of the magnitudes of a bias's terms. ALiBi's form key_position has the terms slope * key
+// and slope * query, because attend() uses their difference. A T5 table must be f32 or f64.
 [[nodiscard]] double bias_size(const RelativeBias& bias, const BiasIndex& at);
 
 }  // namespace rotary::check

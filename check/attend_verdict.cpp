@@ -20,7 +20,7 @@ using reference::QueryIndex;
 using reference::size_of;
 
 // Under a map, angles at positions beyond `farthest` are too inexact to compare. A map rotates at
-// positions up to map_reach times the tokens' own.
+// positions up to map_reach times the positions of tokens.
 constexpr std::int64_t farthest = std::int64_t{1} << 24;
 constexpr double map_reach = 64;
 
@@ -309,7 +309,7 @@ class SequenceRows {
   reference::Attention attention_;
   reference::AttentionCase case_;
   AttendedRow row_;
-  std::vector<double> bias_;  // [heads][queries][keys]; empty: no bias, or one by its formula
+  std::vector<double> bias_;  // [heads][queries][keys]; empty: no bias, or `definition` has it
   std::string fault_;
 };
 

@@ -25,7 +25,7 @@ bool are_ordinary(std::span<const long double> numbers) {
   return std::ranges::all_of(numbers, is_ordinary);
 }
 
-// Whether the contract covers the norm. x: the elements before it, or their sizes.
+// Whether the contract covers the norm. x: the elements before the norm, or their sizes.
 bool is_covered(const reference::NormalizedToken& of, std::span<const long double> x) {
   for (std::size_t i = 0; i < x.size(); ++i) {
     if (!is_ordinary(x[i] / of.root_mean_square[i])) return false;

@@ -53,7 +53,7 @@ struct Int8Head {
   [[nodiscard]] bool has_bits_of(const Int8Head& other) const;
 };
 
-// The head that append() makes of these numbers, bit for bit.
+// The 8-bit head that append() stores for these numbers, bit for bit.
 [[nodiscard]] Int8Head in_int8(std::span<const float> numbers);
 
 // Says what is wrong with a shifted head; empty if nothing is.

@@ -33,7 +33,7 @@ bool is_bounded(const Vector& elements) {
   return std::ranges::all_of(elements, [](long double each) { return std::abs(each) <= 0x1p30L; });
 }
 
-// A bound on the exponents of the features: Σ |w_d y_d| + |y|², for SoftmaxExp the largest |x|.
+// A bound on the exponents of the features: max |x|, or Σ |w_d y_d| + |y|² for random features.
 double exponent_size(const FeatureMap& map, const Vector& x) {
   long double most = 0;
   const auto* const random = std::get_if<PositiveRandomFeatures>(&map);

@@ -43,7 +43,7 @@ struct LinearCall {
   std::int64_t earlier = 0;
   // out's first token is this query.
   std::int64_t first_query = 0;
-  // Rows with a larger exponent of a feature are skipped.
+  // Rows in which a feature has a larger exponent are skipped.
   double largest_exponent = std::numeric_limits<double>::infinity();
 };
 

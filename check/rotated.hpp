@@ -15,8 +15,8 @@
 
 namespace rotary::check {
 
-// The head's features that hold a pair, before the rotation (read) and after it (written). They
-// differ for interleaved_to_half only.
+// The head's features that hold a pair, before the rotation (read) and after it (written). The two
+// functions differ only for interleaved_to_half.
 [[nodiscard]] std::pair<std::int64_t, std::int64_t> features_read(const HeadWindow& window,
                                                                   Direction direction,
                                                                   std::int64_t pair) noexcept;

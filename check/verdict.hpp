@@ -8,7 +8,7 @@ namespace rotary::check {
 
 // The comparison of a call's results with exact ones.
 struct Verdict {
-  std::string fault = {};        // the first number beyond its bound and its place; or empty
+  std::string fault = {};        // names the first number beyond its bound; empty: none
   std::int64_t rows_beyond = 0;  // rows with numbers that the contract does not cover
 };
 
