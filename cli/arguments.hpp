@@ -74,9 +74,9 @@ struct Coordinates {
   [[nodiscard]] std::vector<std::int64_t> of(std::size_t token) const;
 };
 
-// Parses "0:16" (without STOP), "7", "0,1,4096", "-4:4,131071". Slashes separate axes: "0/3/5" is a
-// token, and "0/0:4/0:6" a grid whose last axis varies fastest. A part without slashes is used for
-// all axes. Fails as wrong usage for an empty range or a number outside int64.
+// Parses "0:16" (0 to 15), "7", "0,1,4096", "-4:4,131071". Slashes separate axes: "0/3/5" is a
+// token, and "0/0:4/0:6" is a grid whose last axis varies fastest. A number or range alone applies
+// to all axes. Fails as wrong usage for an empty range or a number outside int64.
 class PositionList {
  public:
   PositionList(std::string_view option, std::string_view text);

@@ -245,7 +245,7 @@ constexpr std::array<std::pair<std::string_view, OwnedBias (*)(const Source&)>, 
     {"sandwich", [](const Source& source) -> OwnedBias { return {.bias = sandwich(source)}; }},
 }};
 
-// The function that makes this encoding; nullptr means by_lists().
+// The name and maker of an encoding that has its own maker; nullptr means by_lists().
 const auto* own_maker(std::string_view name) {
   const auto* const row =
       std::ranges::find(own_makers, name, [](const auto& each) { return each.first; });

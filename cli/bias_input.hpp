@@ -36,7 +36,7 @@ struct OwnedBias {
   std::vector<double> table = {};
 };
 
-// The index in the model of the bias's first head; not 0 if the bias has only some heads.
+// The index of the bias's first head in the model. A bias may have only some of the model's heads.
 [[nodiscard]] std::int64_t first_head(const RelativeBias& bias) noexcept;
 
 [[nodiscard]] OwnedBias read_bias(const BiasOptions& options);
@@ -44,7 +44,7 @@ struct OwnedBias {
 // T5's buckets without a table.
 [[nodiscard]] T5Buckets read_t5_buckets(const BiasOptions& options);
 
-// The least distance of the last bucket, which all keys farther before the query share.
+// The least distance in the last bucket. All keys farther before the query are in it, too.
 [[nodiscard]] std::int64_t first_of_last_bucket(const T5Buckets& buckets);
 
 }  // namespace rotary::cli

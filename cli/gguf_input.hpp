@@ -19,7 +19,7 @@ namespace rotary::cli {
 // For a pipe, whose bytes were read already.
 [[nodiscard]] GgufMetadata gguf_of_bytes(std::string_view bytes, const std::string& path);
 
-// Adds the sizes that commands need, with the keys of a config.
+// Adds the sizes that commands need, under the keys of a config.
 [[nodiscard]] ConfigFile gguf_config(GgufMetadata metadata);
 
 }  // namespace rotary::cli

@@ -92,7 +92,7 @@ std::string hyphenated(std::string name) {
   return name;
 }
 
-// Escapes bars, which end cells, and < and >, which begin HTML.
+// Escapes bars, which end cells, and <, which begins HTML.
 std::string cell(std::string_view text) {
   std::string result;
   for (const char each : text) {

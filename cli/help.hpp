@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the facts of commands as --help, manual pages and docs/tool.md.
+// Writes the facts of commands as --help, manual pages, docs/tool.md and shell completions.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The features of a token. Code often confuses them with those of a head.
+// The number of features of a token. Code often confuses it with that of a head.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace rotary::cli {
 // Used if no config states it: the size of Llama 2 7B, Mistral 7B and Llama 3.1 8B.
 inline constexpr std::int64_t usual_hidden_size = 4096;
 
-// Reads a config that resolve() accepts with these options, or the config of its language model.
+// Reads a config that resolve() accepts with these options, or the language model's config in it.
 [[nodiscard]] std::optional<std::int64_t> hidden_size_of(std::string_view config_json,
                                                          const ResolveOptions& options);
 

@@ -26,8 +26,8 @@ struct ModelCard {
 // The card for a model's id on the Hub ("Qwen/Qwen2.5-7B" is qwen2.5-7b), else nullptr.
 [[nodiscard]] const ModelCard* find_card_of_id(std::string_view id);
 
-// The at most 5 card names nearest to the text, nearest first. Ignores case, separators and a final
-// .json. The name may be a part of the text, as in meta-llama/Llama-3.1-8B-Instruct.
+// The card names nearest to the text: at most 5, nearest first. Ignores case, separators and .json
+// at the end. The name may be a part of the text, as in meta-llama/Llama-3.1-8B-Instruct.
 [[nodiscard]] std::vector<std::string_view> near_card_names(std::string_view text);
 
 // "; the nearest names: llama-3-8b, llama-3.1-8b", or where to find all names.

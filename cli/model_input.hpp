@@ -25,7 +25,7 @@ inline constexpr std::string_view config_help =
 
 // A config, or the metadata of a GGUF file.
 struct ConfigFile {
-  // The config's text; for GGUF its sizes, with the keys of a config.
+  // The config's text; for a GGUF file, its sizes under the keys of a config.
   std::string json;
   std::optional<GgufMetadata> gguf = {};
 };

@@ -23,13 +23,13 @@ inline constexpr std::string_view config_settings_help =
     "rope_scaling.factor=8, 'rope_scaling={\"type\": \"linear\", \"factor\": 8}'; may be repeated";
 
 // Adds --pairing, --context, --numerics, --part, --set, --key, --overrides and --flags. The command
-// itself declares the config, whose place differs.
+// itself declares the config, because its place differs.
 void declare_model_options(OptionParser& parser, ModelOptions& options);
 
 // KEY=VALUE in UTF-8.
 [[nodiscard]] Value<ConfigOverride> setting();
 
-// The name of a rotary embedding without a config: --set gives the members of its spec.
+// The names of rotary embeddings without a config: --set gives the members of their spec.
 inline constexpr std::string_view rope_name = "rope";
 inline constexpr std::string_view xpos_name = "xpos";
 

@@ -13,7 +13,7 @@
 namespace rotary::cli {
 namespace {
 
-// CLI11 obeys allow_extra_args(false) only with this count, its own "any number".
+// CLI11 obeys allow_extra_args(false) only with this count, which means "any number" to CLI11.
 constexpr int most_repeats = CLI::detail::expected_max_vector_size;
 
 }  // namespace

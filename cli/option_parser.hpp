@@ -69,7 +69,7 @@ class OptionParser {
   }
   void add_flag(std::string_view form, std::string help, std::function<void()> store);
 
-  // Passes its values on one by one, in the order of all options on the command line.
+  // Passes the option's values to `store` one by one, in the order of the command line.
   enum class Repeats { no, yes };
   DeclaredOption add_stored(const std::string& form, std::string help, Repeats repeats,
                             Store store);

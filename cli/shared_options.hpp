@@ -34,7 +34,7 @@ void declare_layer_type(OptionParser& parser, std::optional<std::string>& layer_
 // --layout, --spacing, --base and --padding-idx. Not --offset, which commands also use for tables.
 void declare_sinusoidal_options(OptionParser& parser, SinusoidalOptions& options);
 
-// --heads and --parameters. Commands declare --set themselves, which may have other uses.
+// --heads and --parameters. Commands declare --set themselves, because it may have other uses.
 void declare_bias_options(OptionParser& parser, BiasOptions& options);
 
 [[nodiscard]] std::string bias_settings_help();

@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view general = "sinusoidal";
 constexpr std::string_view padded = "fairseq";
 
-// A name and its spec. Options change the spec of `sinusoidal`, which begins as the paper's.
+// A name and its spec. For `sinusoidal`, options replace the layout and the spacing.
 using Known = std::pair<std::string_view, SinusoidalSpec (*)(std::int64_t)>;
 constexpr std::array<Known, 6> known = {{
     {"transformer", transformer_sinusoidal},

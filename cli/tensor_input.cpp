@@ -46,7 +46,7 @@ std::string positions_shapes_text(const Extents& extents, Layout layout, std::in
 Positions positions_from(const NpyArray& array, const Extents& extents, Layout layout,
                          std::int64_t axes) {
   const std::vector<std::int64_t>& shape = array.shape;
-  const bool has_axes = axes > 1 && shape.size() >= 2;  // coordinates, before batch rows
+  const bool has_axes = axes > 1 && shape.size() >= 2;  // the first dimension counts axes
   const bool has_batch = shape.size() == (has_axes ? 3U : 2U);
   const std::size_t dimensions = 1U + (has_axes ? 1U : 0U) + (has_batch ? 1U : 0U);
   const std::int64_t batch = has_batch ? shape[dimensions - 2] : 1;
@@ -146,7 +146,7 @@ Tensor read_tensor(std::string_view option, const std::string& path, const Tenso
           shape_text(tensor.array.shape));
   tensor.dtype = dtype_of(option, tensor.array.type, form.dtype);
   const std::vector<std::int64_t>& shape = tensor.array.shape;
-  const std::size_t batch = layout == Layout::thd ? 0 : 1;  // dimensions before the others
+  const std::size_t batch = layout == Layout::thd ? 0 : 1;  // number of batch dimensions
   tensor.extents = {.batch = batch == 0 ? 1 : shape[0],
                     .tokens = shape[layout == Layout::bhtd ? 2 : batch],
                     .heads = shape[layout == Layout::bhtd ? 1 : batch + 1],

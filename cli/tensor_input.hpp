@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads queries, keys and positions from NPY files, and checks their dimensions, shapes and types.
+// Reads queries, keys, embeddings and positions from NPY files. Checks their shapes and types.
 // Failures name the option, the requirement and the value.
 #pragma once
 

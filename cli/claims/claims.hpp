@@ -28,7 +28,7 @@ enum class Verdict {
 enum class Setting {
   met,    // the condition is met, or the claim has none
   unmet,  // the condition is not met
-  aside,  // decides nothing: background, or what meeting the condition costs
+  aside,  // decides nothing: background, or the cost of meeting the condition
 };
 
 // A closed range.
@@ -58,7 +58,7 @@ template <class Cases, class Relation>
 struct Number {
   std::string name;
   double value;
-  Range expected;  // derived, or from the literature within its printed digits or the random error
+  Range expected;  // derived or published, plus or minus rounding or the random error
 };
 
 struct Evidence {

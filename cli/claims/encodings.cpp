@@ -76,7 +76,7 @@ std::vector<Evidence> independent_positions() {
                   {"with row 499", product(499), about(66.4, 0.05)}})};
 }
 
-// The mean of every second element from `first` on: 0 for the sines, 1 for the cosines.
+// The mean of every second element from `first` on. first: 0 for the sines, 1 for the cosines.
 double mean_of_every_second(const std::vector<double>& rows, std::size_t first) {
   double sum = 0;
   for (std::size_t i = first; i < rows.size(); i += 2) sum += rows[i];
@@ -200,7 +200,7 @@ constexpr Extents usual_heads(std::int64_t tokens) {
   return {.tokens = tokens, .heads = heads, .features = usual_head_dim};
 }
 
-// Bytes for each score of the float32 tensor that fill_bias() would need for all pairs.
+// The size of the float32 tensor that fill_bias() would need for all pairs, in bytes per score.
 double tensor_bytes_per_score(std::int64_t tokens) {
   const ScoresStrides strides = strides_bhqk({.heads = heads, .queries = tokens, .keys = tokens});
   return static_cast<double>(strides.batch * size_in_bytes(DType::f32)) /

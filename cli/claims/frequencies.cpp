@@ -152,7 +152,7 @@ struct Reach {
   double first_negative;   // expected: equals `distances` if the mean is never negative
 };
 
-// The first distance with a negative cosine, else `distances`.
+// The first distance with a negative cosine; `distances` if there is none.
 double positive_until(double base, std::int64_t distances) {
   return static_cast<double>(
       first_negative(similarity(plain_frequencies(usual_head_dim, base), distances)));

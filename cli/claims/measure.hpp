@@ -106,7 +106,7 @@ inline constexpr std::int64_t usual_head_dim = 128;  // Llama, Mistral, Qwen and
   return rise;
 }
 
-// The index of the first negative value, else the curve's size.
+// The index of the first negative value; the curve's size if there is none.
 [[nodiscard]] inline std::int64_t first_negative(std::span<const double> curve) {
   return std::ranges::find_if(curve, [](double value) { return value < 0; }) - curve.begin();
 }

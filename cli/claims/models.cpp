@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Claims 18, 19, 21 and 26: which encodings models use, linear attention, and claims about
-// training.
+// Claims 18 and 26: effects on training. Claim 19: linear attention. Claim 21: the encodings that
+// models use.
 #include "cli/claims/claims.hpp"
 #include "cli/claims/measure.hpp"
 #include "cli/model_cards.hpp"

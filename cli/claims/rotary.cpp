@@ -59,7 +59,7 @@ std::vector<Evidence> cache_stable() {
            changed_keys("yarn", YarnScaling{.factor = 4, .original_context_tokens = trained_tokens},
                         exactly(0)),
            changed_keys("llama3", llama3, exactly(0))}),
-      // Below 1: dynamic NTK keeps pair 0, and both rules keep position 0.
+      // The shares are below 1, because dynamic NTK keeps pair 0, and both rules keep position 0.
       keys_when_appending(
           Setting::unmet,
           {changed_keys("dynamic NTK",
@@ -75,7 +75,7 @@ std::vector<Evidence> cache_stable() {
   };
 }
 
-// The largest difference of a score with k at one of `places` from the score with k at position 0.
+// The largest change of the score when k moves from position 0 to one of `places`, and q with k.
 // q and k are random (seed 7), 100 positions apart, with |q||k| = 1.
 double score_spread(const Frequencies& frequencies, std::span<const std::int64_t> places) {
   constexpr std::int64_t distance = 100;

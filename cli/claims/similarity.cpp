@@ -96,7 +96,7 @@ struct Closer {
   double share_of_negative;  // of the pairs whose earlier score is negative
 };
 
-// The share of pairs whose score rises when q rotates by `distance` tokens.
+// The shares of pairs (q, k) whose score rises when q rotates by `distance` tokens.
 Closer closer_after(std::int64_t distance, const RandomPairs& pairs) {
   const std::vector<double> before = scores_at(0, pairs.frequencies, pairs.q, pairs.k);
   const std::vector<double> after = scores_at(distance, pairs.frequencies, pairs.q, pairs.k);

@@ -18,7 +18,7 @@ Status add_waves(TokensView vectors, const ConsecutivePositions& positions) {
                         positions);
 }
 
-// Adds rows as long as the word vectors. Models, too, start both at one size.
+// Adds rows of an untrained learned table. The rows and the word vectors have deviation 1.
 Status add_rows(TokensView vectors, const ConsecutivePositions& positions) {
   constexpr std::int64_t rows = 1024;
   static const Matrix table = normal_rows(30, rows);
@@ -49,7 +49,7 @@ std::vector<float> projected(const Matrix& vectors, const Matrix& matrix) {
   return products;
 }
 
-// The address of the value, else nullptr.
+// The address of the value; nullptr if there is none.
 template <class T>
 const T* address_of(const std::optional<T>& value) {
   return value ? &*value : nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // rotary bench attention: verifies each position encoding inside attention against the reference,
-// then times it beside the multiplications and reads that a core can do.
+// then times it beside the multiply-adds or reads that as many threads can do.
 #include "apps/progress.hpp"
 #include "bench/attention/attention_measure.hpp"
 #include "cli/commands/bench.hpp"

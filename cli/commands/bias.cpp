@@ -41,7 +41,7 @@ struct Block {
   NpyArray numbers = {};  // [heads][rows][cols]
 };
 
-// The block is in double for printing, in --dtype for --out.
+// The block's numbers are double for printing, and of type --dtype for --out.
 Block make_block(const Arguments& arguments, const RelativeBias& bias) {
   const auto& out = arguments.output.path;
   const DType dtype = out ? arguments.dtype.value_or(DType::f32) : DType::f64;

@@ -122,7 +122,7 @@ std::string text_of(const std::vector<CheckedFile>& files, const CheckOptions& o
   return text;
 }
 
-// Unreadable files decide before findings.
+// An unreadable file gives ExitCode::io, even if other files have findings.
 ExitCode code_of(const std::vector<CheckedFile>& files, const CheckOptions& options) {
   if (!std::ranges::all_of(files, &CheckedFile::readable)) return ExitCode::io;
   for (const CheckedFile& file : files)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands of the tool. A new command needs a file, a row in the list below, a schema in
-// docs/schema/ and tests. The includes are what most commands need.
+// The commands of the tool. A new command needs a file, an entry in the list below, a schema in
+// docs/schema/ and tests. Includes the headers that most commands need.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // rotary explain: explains the rotary embedding or a config with the user's own numbers. This file
-// reads the command line; each topic has a file in cli/explain/.
+// reads the command line. The topics are in cli/explain/.
 #include <cmath>
 
 #include "cli/commands/commands.hpp"
@@ -60,7 +60,7 @@ Topic topic_named(const std::string& name) {
   fail_unknown_card(name, "; nor is it a topic: " + names);
 }
 
-// Without a topic, a config alone asks for its keys, and a config with numbers for the rotation.
+// Without a topic: explains the keys of a config alone, or the rotation if numbers are given.
 Topic topic_of(const Arguments& a) {
   if (!a.name) return rotation;
   if (a.config || !names_config(*a.name)) return topic_named(*a.name);

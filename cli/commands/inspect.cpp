@@ -20,7 +20,7 @@ constexpr std::size_t label_width = 18;
 constexpr std::size_t text_width = 64;  // after the label
 constexpr std::size_t line_width = 88;
 
-// The summary of a tower, a line each: "heads of 80 features, half, base 10000".
+// The summary of a tower, as lines such as "heads of 80 features, half, base 10000".
 std::vector<std::string> part_words(const InspectedPart& part) {
   if (!part.model) return {"not described: " + printable(part.error)};
   std::vector<std::string> words = {printable(summary_text(*part.model))};
@@ -88,7 +88,7 @@ std::string wrapped(std::string_view label, const std::vector<std::string>& word
   return text + "\n";
 }
 
-// A paragraph for each kind of layer. "" if all rotate and no query has a temperature.
+// A paragraph for each kind of layer. "" without layers, or if all rotate without a temperature.
 std::string layers_text(const ModelSpec& model) {
   std::vector<LayerGroup> groups = layer_groups(model);
   const bool is_plain = groups.size() == 1 && groups.front().temperature.empty() &&
@@ -248,7 +248,7 @@ std::string rotary_text(const Inspection& inspection, std::size_t index) {
   return text + pairs_table(frequencies, trained);
 }
 
-// Says which weights have this pairing, and lists facts that the file does not state.
+// Says whether the checkpoint has the file's pairing, and lists facts that the file does not state.
 std::string gguf_text(const GgufModel& gguf) {
   if (!gguf.rows) return {};
   const bool is_permuted = *gguf.rows == ProjectionRows::permuted;

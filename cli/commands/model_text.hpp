@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptions of embeddings and layers, shared by inspect, report and explain.
+// Descriptions of embeddings and layers, shared by several commands.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ namespace rotary::cli {
 // callers use printable().
 [[nodiscard]] std::string summary_text(const ModelSpec& model);
 
-// Turns of a pair within the tokens, at least 0 for either sign of inv_freq.
+// Turns of a pair within the tokens. Never negative, although inv_freq may be.
 [[nodiscard]] double turns_within(double inv_freq, std::int64_t tokens);
 
 // Infinite for a frequency of 0.
@@ -93,12 +93,12 @@ struct ScalingParameter {
 // Shows a list of more than 8 numbers by its first, its last and its count.
 [[nodiscard]] std::string parameter_text(const ParameterValue& value);
 
-// " [class default]" if the config does not state the values, " [rule, family]" for two origins; ""
-// if it states all of them.
+// Origins of values that the config does not state: " [class default]"; " [rule, family]" for two.
+// "" if the config states all values.
 [[nodiscard]] std::string origin_mark(const std::vector<ValueSource>& sources,
                                       std::initializer_list<std::string_view> values);
 
-// Explains each mark in the text on a line; "" if it has none.
+// Explains each mark of the text on its own line; "" if the text has no marks.
 [[nodiscard]] std::string marks_legend(std::string_view text);
 
 }  // namespace rotary::cli

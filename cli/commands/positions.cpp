@@ -82,7 +82,7 @@ std::span<const IdAxis> axes_of(const Answer& answer) {
       .first(static_cast<std::size_t>(answer.convention.axes));
 }
 
-// Splits a group into the tokens of each printed line. Their times are equal, or rise by 1.
+// Splits a group's tokens into printed lines. The times on a line are all equal, or rise by 1.
 std::vector<TokenRange> lines_of(const Answer& answer, const TokenRange& group) {
   std::vector<TokenRange> lines = {{group.first, group.first + 1}};
   double step = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary report: writes a page about configs that needs no network (cli/report/).
+// rotary report: writes a page about configs (cli/report/). The page needs no network.
 #include <iterator>
 
 #include "cli/commands/commands.hpp"

@@ -36,7 +36,7 @@ struct Job {
   Tensor tensor;
 };
 
-// The checks that need no file.
+// The checks before any file is read.
 void check_arguments(const Arguments& arguments) {
   require(arguments.q || arguments.k, "at least one of --q and --k is required");
   check_standard_input({arguments.q, arguments.k, arguments.positions, arguments.model.config});
@@ -135,8 +135,8 @@ void warn_about_queries(const Arguments& arguments, const ModelSpec& model, std:
                                "the position (rotary inspect shows it), which is not done here"});
 }
 
-// Suspects a wrong layout if the number of tokens is a head count of the model, and the number of
-// heads is none.
+// Suspects a wrong layout if the number of tokens is a head count of the model and the number of
+// heads is not.
 std::vector<std::string> layout_warnings(const std::vector<Job>& jobs, std::string_view config,
                                          std::string_view layout) {
   const std::vector<std::int64_t> counts = head_counts_of(config);

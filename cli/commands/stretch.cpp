@@ -67,7 +67,7 @@ Json candidate_json(const StretchCandidate& candidate) {
            })}};
 }
 
-// A drafter shares only the positions with its model.
+// A drafter sees its model's positions, but keeps its own base and rule.
 std::string drafter_sentence(const std::string& drafter, const ModelOptions& options,
                              std::int64_t tokens) {
   ModelOptions its = options;

@@ -16,7 +16,7 @@ namespace rotary::cli {
 struct RowsTable {
   std::int64_t tokens = 0;
   std::int64_t pairs = 0;
-  std::vector<double> cos = {};  // [tokens][pairs], times A
+  std::vector<double> cos = {};  // [tokens][pairs], times the attention factor
   std::vector<double> sin = {};
 };
 
@@ -36,9 +36,9 @@ struct Dump {
 
 [[nodiscard]] RowsTable rows_of(const Frequencies& frequencies, std::int64_t tokens);
 
-// A model with one embedding of these frequencies. Window and trained context are those of `like`;
-// without it, the pairing is half. The dump must have frequencies. Fails as wrong usage for another
-// number of pairs.
+// A model with one embedding of the dump's frequencies, which must exist. `like` gives window and
+// trained context; without `like`, the pairing is half. Fails as wrong usage if `like` has
+// another number of pairs.
 [[nodiscard]] ModelSpec model_of(const Dump& dump, const ModelRotary* like);
 
 // Compares the positions that both tables have. Fails as wrong usage if their numbers of pairs

@@ -40,8 +40,8 @@ class Experiment {
     return changed(path, [&](Json& place) { place = value; });
   }
 
-  // Whether at least one of these members is read. If so, values of a wrong type change the
-  // outcome.
+  // True if at least one of these members is read. Tries values of a wrong type, which change the
+  // outcome if a member is read.
   [[nodiscard]] bool are_read(const Path& object, Names names) const {
     const Trial trial = changed(object, [&](Json& parent) {
       for (const std::string& name : names) {
@@ -198,7 +198,7 @@ constexpr auto meanings = std::to_array<Meaning>({
     {"cross_attention_layers", "which layers attend to an image, without positions"},
 });
 
-// The first rule's meaning of this parameter; with the rule's name if no other rule has it.
+// The parameter's meaning in its first rule. Begins with the rule's name if no other rule has it.
 std::string meaning_of_parameter(std::string_view name) {
   std::string meaning;
   std::vector<std::string_view> rules;

@@ -31,8 +31,8 @@ void to_json(Json& json, const Fact& fact);
 [[nodiscard]] std::vector<Fact> facts_of(const ModelSpec& model,
                                          std::optional<std::int64_t> context_tokens);
 
-// A null `from` or `to` means that the model has no such fact. For lists `from` is null, and `to`
-// has the number and the factors of changes.
+// A null `from` or `to` means that the model has no such fact. If two lists differ, `from` is null
+// and `to` says how many numbers differ, and by which factors.
 struct FactChange {
   std::string name;
   std::string layer_type;
@@ -86,8 +86,8 @@ struct ConfigKey {
 [[nodiscard]] std::vector<ConfigKey> keys_of_config(std::string_view json,
                                                     const ResolveOptions& options);
 
-// The keys in the file's order, without those whose values are not kept. The limits are those of a
-// config; bytes are counted for kept names and values.
+// The keys whose values are kept, in the file's order. The limits are those of a config. Kept names
+// and values count as bytes.
 [[nodiscard]] std::vector<ConfigKey> keys_of_gguf(const GgufMetadata& metadata,
                                                   const GgufOptions& options);
 

@@ -48,7 +48,7 @@ struct Plane {
   [[nodiscard]] Complex turned(Complex z, std::int64_t position) const {
     return z * std::polar(1.0, angle(position));
   }
-  // A bound on a step's error, relative to |q| |k|; for angles in radians.
+  // A bound on the error of a step's products of q and k.
   [[nodiscard]] double bound() const { return rounding_bound(2) * std::abs(q) * std::abs(k); }
 };
 

@@ -27,7 +27,7 @@ Json json_of(const GgufValue& value) {
       value);
 }
 
-// A number doubled, a boolean negated, else the same value.
+// Doubles a number (0 becomes 1) and negates a boolean. Other values stay.
 GgufValue another(const GgufValue& value) {
   if (const auto* const truth = std::get_if<bool>(&value)) return !*truth;
   if (const auto* const number = std::get_if<double>(&value)) return *number == 0 ? 1 : 2 * *number;

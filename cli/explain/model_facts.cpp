@@ -90,7 +90,7 @@ const Fact* fact_named(const std::vector<Fact>& facts, const Fact& like) {
   return found == facts.end() ? nullptr : &*found;
 }
 
-// "35 of 64 times 0.125 to 0.9".
+// "35 of 64 times 0.125 to 0.9": how many numbers differ, and by which factors.
 std::string list_change(const Json& from, const Json& to) {
   if (from.size() != to.size()) {
     return fmt::format("{} numbers in place of {}", to.size(), from.size());

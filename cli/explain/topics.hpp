@@ -29,8 +29,8 @@ struct Pair {
   double cos, sin;                            // without the attention factor
 };
 
-// The reduced angle is within 8 * 2^-53 radians at any position, because the fraction of a turn and
-// its product with pi are rounded. first_feature: the index of the window's first feature.
+// The reduced angle is within 8 * 2^-53 radians of the exact one at any position, because only the
+// fraction of a turn and its product with pi are rounded. first_feature: that of the window.
 [[nodiscard]] std::vector<Pair> pairs_at(const Frequencies& frequencies, std::int64_t position,
                                          std::int64_t first_feature);
 
@@ -75,7 +75,7 @@ inline constexpr std::int64_t example_position = 3;
 [[nodiscard]] std::string explain_mistakes(const Numbers& numbers, OutputForm form);
 [[nodiscard]] std::string explain_example(OutputForm form);
 
-// base^(-exponent(i)) for each pair i, times the attention factor of the numbers.
+// Frequencies base^(-exponent(i)) of the pairs i, with the attention factor of `numbers`.
 template <class Exponent>
 [[nodiscard]] Frequencies with_exponents(const Numbers& numbers, Exponent exponent) {
   const HeadWindow& window = numbers.frequencies.window;
@@ -86,10 +86,10 @@ template <class Exponent>
   return value_or_fail(make_frequencies(window, std::move(inv_freq), numbers.attention_factor()));
 }
 
-// Bounds the difference of two computations in double: of a score of d features, relative to |q|
-// |k|, or of an element, relative to |x|. Errors in units of 2^-53: cos and sin at most 9 (8 from
-// the reduced angle, 1 from the function), a component of a rotated pair less than 17, a score of
-// two rotated vectors 34. A sum of d products adds d. Both computations have this error.
+// Bounds the difference of two computations in double: relative to |q| |k| for a score of d
+// features, relative to |x| for an element. In units of 2^-53, cos and sin err by at most 9 (8 from
+// the angle, 1 from the function), a rotated component by less than 17, and a score of two rotated
+// vectors by 34. A sum of d products adds d. Both computations have these errors.
 [[nodiscard]] constexpr double rounding_bound(std::size_t features) {
   return 2 * (34 + static_cast<double>(features)) * 0x1p-53;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Experiments with the keys of configs and of GGUF files: what a change of a key does to the model.
-// Files have a size limit, because the model is resolved several times for each key.
+// Experiments with the keys of configs and GGUF files: the model before and after a change. Files
+// have a size limit, because the model is resolved several times for each key.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +46,7 @@ class Baseline {
   std::vector<std::string> warnings_;
 };
 
-// The key, with its use according to the trial without it.
+// The key with its use. The trial without the key determines the use.
 [[nodiscard]] ConfigKey judged_key(std::string path, Json value, const Trial& without);
 
 // True if the answer also shows the key with another value.

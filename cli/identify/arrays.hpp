@@ -33,9 +33,9 @@ struct FloatArray {
 // The limit for a program's numbers: 1 GiB of float32.
 inline constexpr NpyLimit most_observed{.elements = std::uint64_t{1} << 28};
 
-// path: a file, or "FILE:NAME" for an .npz or safetensors file. dtype: that of numbers stored as
-// uint16. An unknown array is wrong usage, and the message has the names. Checks elements by
-// check_element().
+// path: a file, or "FILE:NAME" for an .npz or safetensors file. dtype: of numbers stored as uint16.
+// Fails as wrong usage for an unknown array, and lists the file's arrays. Calls check_element() for
+// each element.
 [[nodiscard]] FloatArray read_floats(std::string_view option, const std::string& path,
                                      std::optional<DType> dtype, const NpyLimit& limit);
 

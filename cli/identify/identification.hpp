@@ -14,8 +14,8 @@ namespace rotary::cli {
 // How two programs' numbers for the same q differ.
 enum class Parting {
   none,      // the same bits
-  rounding,  // one explanation, but other rounding
-  more,      // two explanations
+  rounding,  // the same explanation, but different rounding
+  more,      // different explanations
   unknown,   // at least one is unexplained
 };
 

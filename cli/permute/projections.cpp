@@ -122,7 +122,7 @@ std::optional<Found> find(std::string_view name, std::string_view model_type) {
   return found;
 }
 
-// True if the tensor's first dimension is that of the module's rows.
+// True if the tensor's first dimension counts the module's rows.
 bool has_rows(const Found& found, std::string_view name) {
   const std::string_view suffix = found.suffix;
   if (suffix == "weight" || suffix == "bias") return true;

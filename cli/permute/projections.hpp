@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds tensors with rows of queries and keys by the names in models' code, and their row order.
+// Finds the tensors with rows of queries and keys, by names in models' code, and their row order.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct NamedShape {
   std::span<const std::uint64_t> shape;
 };
 
-// Adjacent rows: heads whose rows are reordered, or a block of rows that stay, as one head.
+// Adjacent rows: heads whose rows are reordered, or rows that stay, which count as one head.
 struct RowGroup {
   std::int64_t heads = 1;
   std::int64_t rows = 0;  // rows of each head

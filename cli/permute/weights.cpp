@@ -36,7 +36,7 @@ std::string name_without_layer(std::string_view name) {
   return result;
 }
 
-// Fails if a row's size is not a number of bytes, as for 4-bit elements.
+// Fails if a row is not a whole number of bytes, as is possible for 4-bit elements.
 TensorRows rows_of(const Checkpoint& checkpoint, const SafetensorsTensor& tensor) {
   TensorRows rows = tensor_rows(checkpoint, {.name = tensor.name, .shape = tensor.shape});
   const auto count = static_cast<std::uint64_t>(rows.count());

@@ -24,7 +24,7 @@ struct Axis {
 
 enum class Style {
   line,
-  dashed,  // a guide: before scaling, an ideal
+  dashed,  // a guide, such as the curve before scaling or an ideal
   points,
   steps,  // y holds until the next x
   band,   // the area between lower and y
@@ -78,15 +78,14 @@ struct Figure {
   std::string title;      // a few words
   std::string caption;    // one or two sentences: what to notice
   std::vector<Panel> panels = {};
-  // Panels in a row. If one panel remains, the first panel gets its own row.
+  // Panels in a row. If the last row would have one panel, the first panel gets its own row.
   std::size_t columns = 1;
 };
 
 // numbers.cpp: the numbers as JSON (docs/schema/plot.schema.json) or as CSV (RFC 4180, but lines
-// end with LF). CSV has panel,series,x,y,z,lower for each point. Cells of a heat map have the
-// series "cells", with x as column, y as row and z as value. Doubles round-trip; a field is empty
-// if its number is absent or not finite. Text that looks like a formula gets an apostrophe in
-// front.
+// end with LF). CSV has panel,series,x,y,z,lower for each point. A heat map is the series "cells":
+// x is the column, y the row and z the value of a cell. Doubles round-trip. A field is empty if its
+// number is absent or not finite. Text that begins like a formula gets an apostrophe in front.
 void to_json(Json& json, const Figure& figure);
 [[nodiscard]] std::string csv_of(const Figure& figure);
 

@@ -17,10 +17,10 @@
 namespace rotary::cli::plot {
 namespace {
 
-// The last position of figures that only sample positions.
+// The largest --last of figures that compute only a sample of positions.
 constexpr std::int64_t far = 100'000'000;
 constexpr std::int64_t most_rows = 4095;    // in a heat map
-constexpr std::int64_t most_tokens = 511;   // a heat map has this squared
+constexpr std::int64_t most_tokens = 511;   // on each axis of a heat map
 constexpr std::int64_t most_patches = 127;  // on a side of a grid
 constexpr std::int64_t most_distance = 10'000;
 constexpr std::int64_t most_context = 262'144;  // every distance is computed, which takes seconds

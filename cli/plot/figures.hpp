@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The figures. A new one is a function in <topic>.cpp and a row in figures.cpp.
+// The figures. A new one needs a function in <topic>.cpp and lines in makers.hpp and figures.cpp.
 #pragma once
 
 #include <cstdint>
@@ -79,7 +79,7 @@ struct FigureMaker {
 [[nodiscard]] std::span<const FigureMaker> figure_makers() noexcept;
 
 struct RequestOptions {
-  std::vector<std::string> configs;  // files, cards, or "rope" with model.settings
+  std::vector<std::string> configs;  // files, cards, or "rope" with --set
   ModelOptions model;                // for each of them
   std::optional<std::string> layer_type, words, table;
   std::optional<std::int64_t> last, dim;

@@ -14,7 +14,7 @@
 namespace rotary::cli::plot {
 namespace {
 
-// The palette of Okabe and Ito (2008), for all kinds of colour vision, without its palest colours.
+// The palette of Okabe and Ito (2008), for all kinds of colour vision, adapted to the background.
 using Palette = std::array<std::string_view, 8>;
 constexpr Palette on_light = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                               "#e69f00", "#56b4e9", "#8c6d00", "#000000"};
@@ -84,7 +84,7 @@ struct AxisPlace {
   double pixels;
   double room;
   bool is_reversed = false;
-  // Moves x's label, in lines: gnuplot puts it lower in SVG than in PNG, in 3D over the numbers.
+  // Moves the label, in lines: gnuplot puts x's lower in SVG than in PNG, and in 3D over numbers.
   double label_offset = 0;
   // Moves the numbers, in letters and lines. In 3D gnuplot puts them over the axes and each other.
   std::string_view tick_offset = "0, 0";

@@ -42,7 +42,7 @@ bool shares_legend(const Figure& figure) {
          });
 }
 
-// The size of a legend, which uses the width that it gets. All members are 0 without names.
+// The size of a legend within a given width. All members are 0 without names.
 struct LegendSize {
   std::size_t lines = 0;
   double width = 0, height = 0;

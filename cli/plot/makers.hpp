@@ -50,8 +50,8 @@ struct TurnedRow {
   std::span<const double> cos, sin;
 };
 
-// Visits e^(i position ω) in double, exact for any numerics and without the attention factor, a few
-// rows at a time. of_turned() makes a number from each row.
+// Calls use() with the cos and sin of position ω, position by position: in double, exact for any
+// numerics, without the attention factor. of_turned() makes a number from each row.
 void for_each_turned(const Frequencies& frequencies, std::span<const std::int64_t> at,
                      const std::function<void(const TurnedRow& row)>& use);
 [[nodiscard]] std::vector<double> of_turned(

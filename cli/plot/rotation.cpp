@@ -88,7 +88,7 @@ std::vector<Subject> usual_rules() {
   return subjects;
 }
 
-// For each row the largest |e^(ia) - exact| over pairs. If small, this is the angle's error in
+// For each row, the largest |e^(i angle) - exact| over pairs. If small, it is the angle's error in
 // radians. Absent if the numerics cannot express the spec (ggml).
 std::optional<std::vector<double>> largest_errors(const RotarySpec& spec, DType tensors,
                                                   const Integers& positions, const Rotations& truth,

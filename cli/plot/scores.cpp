@@ -106,7 +106,7 @@ Series clipped_scores(std::string name, const Frequencies& frequencies, const In
 
 constexpr double grid = 1.01;  // ratio of neighbouring bases
 constexpr double first_base = 1000;
-constexpr std::int64_t most_work = std::int64_t{128} << 18;  // features times tokens: seconds
+constexpr std::int64_t most_work = std::int64_t{128} << 18;  // features times tokens; takes seconds
 
 // The first distance below `end` at which the sum is negative, or end.
 std::int64_t first_negative(const Frequencies& frequencies, std::int64_t end) {

@@ -59,7 +59,7 @@ std::vector<std::int64_t> contexts_of(const std::vector<NamedModel>& models, std
   return {contexts.begin(), contexts.end()};
 }
 
-// Calls use() for the embedding at each context, once for contexts with the same frequencies.
+// Calls use() with the embedding's frequencies, once for all contexts with the same frequencies.
 template <class Use>
 void for_each_range(const ModelRotary& rotary, const std::string& name,
                     const std::vector<std::int64_t>& contexts, Use use) {
@@ -138,7 +138,7 @@ Json ranges_of(const ModelRotary& rotary, plot::Subject subject,
   return ranges;
 }
 
-// The kinds of encodings that do not rotate but do use positions, each once.
+// The kinds of encodings that do not rotate, each once. Counts NoPE only if no layer rotates.
 std::vector<LayerEncoding> other_kinds(const ModelSpec& model) {
   std::vector<LayerEncoding> kinds;
   for (const LayerGroup& group : layer_groups(model)) {
@@ -212,8 +212,8 @@ Json config_json(const NamedModel& named, std::optional<std::int64_t> asked_cont
           {"warnings", model.warnings}, {"keys", key_rows(named)}};
 }
 
-// For neighbouring models with one embedding each: says whether keys cached by one model are valid
-// for the other.
+// For the first model and each other one, if both have one embedding: says whether keys cached by
+// one model are valid for the other.
 std::vector<std::string> cache_remarks(const std::vector<NamedModel>& models,
                                        std::int64_t context_tokens) {
   std::vector<std::string> remarks;

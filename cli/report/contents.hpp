@@ -27,14 +27,14 @@ struct NamedModel {
 
 // The data of the page:
 //   version
-//   context   the one that the page begins with
-//   stops     the contexts that it offers, in order
-//   configs   name, summary, sentences, layers (where they do not all do the same), warnings, keys
+//   context   the context shown first
+//   stops     the contexts that a reader can choose, in order
+//   configs   name, summary, sentences, layers (if they differ), warnings, keys
 //   subjects  the encodings: name, kind, trained_context_tokens, of_patches (coordinates instead
-//             of tokens), fields (value by value), formula (base, rotary_dim, rope_type and
+//             of tokens), fields (rows of a table), formula (base, rotary_dim, rope_type and
 //             parameters, or null) and ranges: first and last context (null: none),
 //             inv_freq, figures with their section
-//   remarks   sentences about configs beside one another
+//   remarks   sentences that compare the first config with each other one
 // The command adds
 //   differences  one, other, same, sentences: where two configs, or engines, differ
 // Figures are those of `rotary plot --json` with 7 digits, enough to draw them. context_tokens is

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake -DOUTPUT=<file>.cpp -DCHART_LIBRARY=<chart.min.js> -DCHART_NOTICE=<file> -DHTML=<file>
 #   -DSTYLE=<file> "-DSCRIPTS=<file>;..." -P embed.cmake
-# Joins the pieces of the page. Writes the page as a source in two parts, before and after its data.
+# Joins the files of the page. Writes a C++ source with the page before its data and after its data.
 cmake_minimum_required(VERSION 3.25)  # the policy that makes @NAME@ literal text
 
 file(READ "${HTML}" page)
@@ -24,7 +24,7 @@ string(REPLACE "@PAGE_STYLE@" "${style}" page "${page}")
 string(REPLACE "@CHART_LICENCE@" "${licence}" page "${page}")
 string(REPLACE "@PAGE_SCRIPT@" "${script}" page "${page}")
 string(REPLACE "@REPORT_DATA@" ")page\"sv,\n          R\"page(" page "${page}")
-# Last, because this text is not ours and may contain @NAME@.
+# Replaced last, because the chart library's text may contain @NAME@.
 string(REPLACE "@CHART_LIBRARY@" "${chart}" page "${page}")
 
 file(WRITE "${OUTPUT}" "// Written by cli/report/embed.cmake.

@@ -71,7 +71,7 @@ Json dictionary_with(const Problem& problem, const Json& members) {
   return whole;
 }
 
-// The members in the form that engines read: their rope_parameters also has the base.
+// The members in the form that engines read, where rope_parameters also contains the base.
 Json engine_members(const Problem& problem, const Json& config_members) {
   if (!config_members.contains(scaling_key) || !own_key(problem).empty()) return config_members;
   Json whole = {{"rope_theta", problem.spec().base.get()}};
@@ -218,7 +218,7 @@ StretchCandidate ntk_candidate(const Problem& problem, double factor) {
   return {.rule = "ntk", .fine_tuning = of_ntk, .settings = std::move(settings)};
 }
 
-// A model with YaRN was trained on factor times its original context.
+// A model with YaRN was trained on its original context times the factor.
 std::int64_t trained_tokens(const ModelRotary& rotary) {
   const std::int64_t stated = rotary.trained_context_tokens.value_or(0);
   const auto* const yarn = std::get_if<YarnScaling>(&rotary.spec.scaling);
