@@ -16,7 +16,7 @@ set(ENV{PKG_CONFIG_SYSROOT_DIR} "${sysroot}")
 set(ENV{PKG_CONFIG_LIBDIR}
   "${sysroot}/usr/lib/aarch64-linux-gnu/pkgconfig:${sysroot}/usr/share/pkgconfig")
 
-# Emulates ARMv8.0-A, the common base of 64-bit Arm. A later instruction ends the program. qemu's
-# path is absolute, since tests start programs with another PATH.
+# Emulates ARMv8.0-A, the common base of 64-bit Arm. An instruction of a later version ends the
+# program. qemu's path is absolute, since tests start programs with another PATH.
 find_program(ROTARY_QEMU qemu-aarch64 REQUIRED)
 set(CMAKE_CROSSCOMPILING_EMULATOR "${ROTARY_QEMU}" -cpu cortex-a72 -L "${sysroot}")

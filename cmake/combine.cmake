@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# Adds sources to a target. With ROTARY_COMBINE a group is compiled as one file: its headers are
-# parsed once, which is most of the cost. Names in unnamed namespaces of a group must differ.
+# Adds sources to a target. With ROTARY_COMBINE a group is compiled as one file, because parsing
+# headers is most of the cost. Names in unnamed namespaces of a group must differ.
 #
 # rotary_sources(<target> [COLD] [GROUP <name>] <source>...)
 #   A source without a group is compiled alone, because its names clash or it is long. ROTARY_FUZZ
 #   compiles every source alone, since fuzz/ sets options of single files.
-#   COLD: code that never runs for each token. A release compiles it with ROTARY_COLD.
+#   COLD: code that does not run for each token. A release compiles it with ROTARY_COLD.
 option(ROTARY_COMBINE "Compile groups of sources as one" ON)
 
 function(rotary_sources target)

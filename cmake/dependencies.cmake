@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every dependency with its purpose, licence and oldest version. ./dev installs those that are
 # Debian 12 packages. Highway and nlohmann/json may also come as sources. rotary_third_party records
-# the parts of an installation. lab/CMakeLists.txt has the lab's own dependencies.
+# those that are part of an installation. lab/CMakeLists.txt has the lab's own dependencies.
 
 include("${CMAKE_CURRENT_LIST_DIR}/third_party.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/sources.cmake")
 
-# libhwy-dev. Only the library uses it: it compiles the headers and loads the shared object. The
-# commit is tag 1.0.3, with which bits and instruction counts are recorded.
+# libhwy-dev, for the library, bench/ and conformance/: headers and the shared object. The commit is
+# tag 1.0.3. Bits and instruction counts are recorded with this version.
 set(rotary_hwy_version 1.0.3)
 set(rotary_highway hwy::hwy)
 rotary_find(highway
@@ -212,4 +212,4 @@ if(ROTARY_DEVELOPER)
 endif()
 
 # CUDA's toolkit (NVIDIA's licence), only with ROTARY_CUDA: nvcc and the runtime. The runtime is
-# linked into the library (cuda/CMakeLists.txt). No alternative drives NVIDIA's GPUs without it.
+# linked into the library (cuda/CMakeLists.txt). NVIDIA's GPUs need it.
