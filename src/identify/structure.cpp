@@ -16,7 +16,7 @@ namespace {
 
 using Complex = std::complex<double>;
 
-// In radians per token. Scaling rules leave faster pairs unchanged.
+// Radians per token. Scaling rules leave pairs that rotate faster unchanged.
 constexpr double fast_turn = 0.02;
 constexpr std::ptrdiff_t most_structures = 6;
 
@@ -73,8 +73,8 @@ FoundStructure structure_with(const Sample& sample, const HeadWindow& window) {
           .deviation = std::sqrt(rest + smaller(sums.outside, multiplied)) / sample.norm};
 }
 
-// The windows of every width that contain all changed features. They start at the first feature, at
-// 1/2 or 3/4 of the head, or at the first changed feature.
+// The expected window, then windows of every even width that cover all changed features. The latter
+// start at feature 0, at 1/2 or 3/4 of the head, or at the first changed pair.
 std::vector<HeadWindow> candidate_windows(const Sample& sample,
                                           const std::optional<HeadWindow>& expected) {
   const auto features = static_cast<std::int64_t>(sample.features);

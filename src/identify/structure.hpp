@@ -11,8 +11,8 @@
 
 namespace rotary::identification {
 
-// The layouts whose pairs keep their norms best, the best first. Among layouts that fit equally
-// well, `expected` is first, if given. Never empty. If nothing was rotated, the first one says so.
+// The layouts whose pairs keep their norms best, the best first; `expected`, if given, precedes
+// layouts that fit equally well. Never empty. If no feature changed, the first is not `rotated`.
 [[nodiscard]] std::vector<FoundStructure> structures_of(const Sample& sample,
                                                         const std::optional<HeadWindow>& expected);
 
@@ -23,8 +23,8 @@ namespace rotary::identification {
 // The smallest angle, in radians, that rounding does not hide.
 [[nodiscard]] double smallest_turn(const Sample& sample) noexcept;
 
-// The base whose frequencies base^(-2i/d) fit the fast pairs best. Empty if fewer than 2 pairs
-// after the first are fast.
+// The base whose frequencies base^(-2i/d) fit the fast pairs best. Empty if it is implausible or
+// fewer than 2 pairs after the first are fast.
 [[nodiscard]] std::optional<double> base_of_turns(const std::vector<double>& turns,
                                                   double smallest);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotates bf16 on machines that narrow to bf16 with integer instructions. Two elements share a
-// 32-bit lane. The elements of a pair (2i, 2i + 1) are stored like this. For pairs (i, i + d/2),
-// each load is split into a vector of its even elements and a vector of its odd elements. Widening
-// and narrowing then take two instructions each, instead of four in the order of elements. The
-// operations on a pair are those of Turn, so the bits are the same.
+// Rotates bf16 on machines that narrow to bf16 with integer instructions. A 32-bit lane holds two
+// elements: for pairs (2i, 2i + 1), those of one pair. For pairs (i, i + d/2), each load is split
+// into a vector of even elements and a vector of odd elements. Widening and narrowing then take two
+// instructions each, instead of four in the order of elements. The operations on a pair are those
+// of Turn, so the bits are the same.
 
 #if defined(ROTARY_KERNELS_ALTERNATING_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_ALTERNATING_INL_HPP
@@ -48,8 +48,8 @@ HWY_INLINE TwoVectors<D> widen_two(D d, hn::Vec<hn::RebindToUnsigned<D>> both) {
           hn::BitCast(d, hn::And(both, hn::Set(du, 0xFFFF0000U)))};
 }
 
-// Stores rotated bf16 numbers. The lower half of a NaN among them is 0, because the NaN comes from
-// a bf16 operand, whose lower half is 0.
+// Stores rotated bf16 numbers. round_number_to_bf16() suffices, because NaN from bf16 operands and
+// from invalid operations have a lower half of 0.
 template <class D>
 HWY_INLINE void store_alternating(D d, hn::Vec<D> even, hn::Vec<D> odd, BFloat16* to) {
   const hn::Repartition<std::uint16_t, D> du16;
@@ -125,7 +125,7 @@ HWY_INLINE void rotate_alternating(D d, Row<float> row, TokenHeads<T, T> token, 
 using TurnedNeighbours = Interleaved;
 #endif
 
-// The order in which rotated bf16 is stored: To, or its faster variant.
+// The class that stores rotated bf16: To, or its faster variant.
 template <class To>
 using TurnedTo = std::conditional_t<narrows_by_integers && std::is_same_v<To, Interleaved>,
                                     TurnedNeighbours, To>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists the tables of this build. Does not use Highway's chosen target, so forcing a set here does
-// not affect other users of Highway in the process.
+// Lists the kernel tables of this build. Highway's own choice of a target is not used, so a forced
+// instruction set does not affect other users of Highway in the process.
 #include "kernels/compiled_tables.hpp"
 
 #include "kernels/target.hpp"
@@ -14,7 +14,7 @@
 
 namespace rotary::kernels {
 
-// Defined by kernel_table.cpp. HWY_NAMESPACE is the baseline's here.
+// Defined by kernel_table.cpp. In this file, HWY_NAMESPACE is that of the baseline.
 namespace HWY_NAMESPACE {
 extern const KernelTable kernel_table;
 }

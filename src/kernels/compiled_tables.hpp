@@ -9,7 +9,7 @@
 
 namespace rotary::kernels {
 
-// Needs of a table besides its target.
+// The instructions that a table needs beyond its target.
 enum class Beyond { nothing, bf16_conversion };
 
 struct CompiledTable {

@@ -24,7 +24,7 @@ struct Supported {
 };
 
 // AVX512_BF16 (VCVTNEPS2BF16 and VCVTNE2PS2BF16): CPUID leaf 7, subleaf 1. The check of the table's
-// target already covers that the system saves the registers.
+// target already ensures that the system saves the registers.
 bool converts_bf16() noexcept {
 #if HWY_ARCH_X86
   unsigned eax = 0;

@@ -75,9 +75,9 @@ using MakeAxisRows = void (*)(const AxisRowsJob& job);
 using MakePhaseRow = void (*)(const PhaseRowJob& job);
 using Rotate = void (*)(const RotateJob& job);
 
-// One kernel per element dtype, for one order in which pairs are read and written. Rounds once,
-// when storing. every_step kernels round each product and each sum to the dtype; their rows hold
-// numbers of that dtype.
+// One kernel per element dtype, for one order in which pairs are read and written. Most round once,
+// when storing. every_step kernels round each product and each sum to the dtype, and their rows
+// hold numbers of that dtype.
 struct RotateKernels {
   Rotate f32;
   Rotate bf16;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear attention: products of small matrices, with a block of the result in registers, and the
-// exponential. e^x = 2^n e^r with r = x - n ln 2, subtracted in two steps, and |r| <= 0.35. The
+// Linear attention: the exponential, and products of small matrices that hold a block of the result
+// in registers. e^x = 2^n e^r, where r = x - n ln 2 is subtracted in two steps and |r| <= 0.35. The
 // Taylor series of e^r ends where the next term is below a tenth of a rounding error
 // (docs/numeric-contract.md).
 

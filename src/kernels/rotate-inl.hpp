@@ -2,13 +2,12 @@
 // Rotates pairs: x' = x c - y s, y' = x s + y c (RoFormer, arXiv 2104.09864, eq. 34). Computes in
 // double for f64 elements, in float32 for all others. Rounds once, or after each operation.
 //
-// The loop order follows memory. If a token's heads are adjacent ([T,H,D]) in src or dst, the
-// vectors of its cos and sin stay in registers for all these heads. If a head's tokens are adjacent
-// ([H,T,D]), the loop takes a few heads at a time and processes a block of their tokens. A token's
-// vectors then stay in registers for these few heads. In both cases the operations on a pair are
-// the same, also in tails (shorter vectors, not scalar code). So bits do not depend on layout,
-// batch or split. From and To say which features of a head a pair is read from and written to
-// (pair_io-inl.hpp).
+// The loop order follows memory. If a token's heads are adjacent ([T,H,D]) in src or dst, its cos
+// and sin stay in registers for several or all heads. If a head's tokens are adjacent ([H,T,D]),
+// the loop takes a few heads at a time and processes a block of their tokens. A token's cos and sin
+// then stay in registers for these few heads. In both cases the operations on a pair are the same,
+// also in tails (shorter vectors, not scalar code). Bits thus do not depend on layout, batch or
+// split. From is the order of features in src, To the order in dst (pair_io-inl.hpp).
 
 #if defined(ROTARY_KERNELS_ROTATE_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_ROTATE_INL_HPP
@@ -101,7 +100,7 @@ HWY_NOINLINE void rotate_rest(Row<RealOf<T>> row, TokenHeads<T, Out> token, std:
   rotate_tail<From, To>(d, row, token, pair);
 }
 
-// Rotates adjacent pairs without separating them, as (x, y) c + (y, x) (-s, s): one shuffle instead
+// True if pairs stay interleaved while rotated, as (x, y) c + (y, x) (-s, s): one shuffle instead
 // of four. The operations on a pair, and thus its bits, are those of Turn.
 template <class From, class To, class T>
 inline constexpr bool rotates_neighbours =
@@ -298,7 +297,7 @@ HWY_NOINLINE void rotate_by_heads(const RotateJob& job) {
     for (std::int64_t head = 0; head < job.heads; head += heads_at_once) {
       for (std::int64_t t = begin; t < end; ++t) {
         auto heads = heads_of<T, Out>(job, t, head);
-        // Not std::min: for its references gcc 12 spills the loop's registers, which costs 60 %.
+        // Not std::min: its references make gcc 12 spill the loop's registers, which costs 60 %.
         const std::int64_t left = job.heads - head;
         heads.heads = left < heads_at_once ? left : heads_at_once;
         rotate_token<From, To>(row_of<T>(job, t), heads);
@@ -307,8 +306,8 @@ HWY_NOINLINE void rotate_by_heads(const RotateJob& job) {
   }
 }
 
-// rotate_by_heads() is a separate function: both orders together need too many registers, which
-// cost 5 ns per call.
+// rotate_by_heads() is a separate function: in one function, both loop orders would need too many
+// registers, which costs 5 ns per call.
 template <class From, class To, class T, class Out = T>
 void rotate(const RotateJob& job) {
   const bool heads_lie_together = job.tokens == 1 ||

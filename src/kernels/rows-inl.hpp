@@ -141,7 +141,7 @@ void make_rows(const RowsJob& job) {
 }
 
 // The axes of pairs [pair, pair + Lanes): a list without repeats, and the axis of each lane. Nearly
-// every model has one or two per vector. Padding has the last pair's axis, which adds none.
+// every model has one or two axes per vector. Padding has the last pair's axis.
 template <class DU>
 struct AxesOfVector {
   std::int64_t present[most_axes];

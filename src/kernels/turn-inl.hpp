@@ -31,7 +31,7 @@ struct TokenHeads {
   std::int64_t pairs;
 };
 
-// The row of one token with the factors of the direction.
+// The row of one token, and the factors that depend on the direction (RotateJob).
 template <class Real>
 struct Row {
   const Real* cos;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// BiasReaders (families.hpp). Each comment names a file of Transformers.
+// BiasReaders (families.hpp). Comments with a path name a file of Transformers.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace rotary {
 [[nodiscard]] std::optional<RelativeBias> bloom_bias(const ModelConfig& config, Sources& sources);
 // mpt/modeling_mpt.py, build_mpt_alibi_tensor. Only MPT's own code reads alibi_bias_max.
 [[nodiscard]] std::optional<RelativeBias> mpt_bias(const ModelConfig& config, Sources& sources);
-// falcon/modeling_falcon.py: BLOOM's, divided by sqrt(head_dim) as scores are.
+// falcon/modeling_falcon.py: BLOOM's bias, divided by sqrt(head_dim) like the scores.
 [[nodiscard]] std::optional<RelativeBias> falcon_bias(const ModelConfig& config, Sources& sources);
 // Baichuan 13B: slopes times the distance.
 [[nodiscard]] std::optional<RelativeBias> baichuan_bias(const ModelConfig& config,

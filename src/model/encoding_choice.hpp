@@ -7,9 +7,9 @@
 
 namespace rotary {
 
-// position_embedding_type: "rope" means rotation; other values, or absence, no positions.
+// position_embedding_type: "rope" means rotation; other values or absence mean no positions.
 [[nodiscard]] LayerEncoding rope_or_none(Reader& config);
-// position_embedding_type: "rotary" means rotation; "absolute" or absence learned positions.
+// position_embedding_type: "rotary": rotation; "absolute" or absence: learned positions.
 [[nodiscard]] LayerEncoding rotary_or_learned(Reader& config);
 // position_embedding_type: "absolute" or absence means learned positions; others are refused.
 [[nodiscard]] LayerEncoding absolute_only(Reader& config);
@@ -20,7 +20,7 @@ namespace rotary {
 // OLMo's own code: rope must be true. A config with num_attention_heads is for a later class (LLaDA
 // MoE), which always rotates.
 [[nodiscard]] LayerEncoding olmo_encoding(Reader& config);
-// Accepts ChatGLM 2 and later; the first, of the same model_type, rotates by two positions.
+// Accepts ChatGLM 2 and later. ChatGLM 1 has the same model_type, but rotates by two positions.
 [[nodiscard]] LayerEncoding chatglm_encoding(Reader& config);
 
 }  // namespace rotary

@@ -65,7 +65,7 @@ enum class PartialRotary {
   fraction,            // int(head_dim * fraction)
   fraction_if_scaled,  // fraction, but rope_type default ignores it
   dimension,           // the key rotary_dim
-  whole_axes,          // the most features with equal pairs for each axis
+  whole_axes,          // the most features that give each axis equally many pairs
 };
 
 // The meaning of the key rotary_dim for families that use a fraction.
@@ -117,14 +117,14 @@ enum class RopeDialect {
   nomic,   // rotary_scaling_factor beside the dictionary is rope_type dynamic
 };
 
-// Where a config states the number of pairs of each axis.
+// The way in which a config states the number of pairs of each axis.
 enum class AxisShares {
   one_axis,     // nowhere: positions have one coordinate
   sections,     // mrope_section: pairs
   no_rotation,  // mrope_section counts features: only text rotates (HunYuan-VL)
   features,     // the list AxesForm::key beside the dictionary
   equal,        // nowhere: equal numbers
-  thirds,       // nowhere: a third for each axis, the rest for the first (Wan)
+  thirds,       // nowhere: a third for each axis; the first also gets the remainder (Wan)
 };
 
 // The axes of a family's positions.
@@ -155,7 +155,7 @@ enum class ScaledLayers { full, all };
 enum class FlatParameters {
   ignored,
   refused,
-  of_all_layers,  // each type has a copy, as of rope_scaling
+  of_all_layers,  // each type gets a copy, as it does of rope_scaling
 };
 
 enum class Dictionaries { both, rope_parameters, none };
@@ -216,7 +216,7 @@ enum class RotaryLayers {
   with_parameters,      // layers whose type has a dictionary that is not null
 };
 
-// The keys for the factor on queries that grows with position.
+// The keys of a factor that multiplies queries and grows with position.
 enum class TemperatureKeys {
   none,    // queries do not grow
   llama4,  // attn_temperature_tuning, floor_scale, attn_scale: layers that do not rotate
@@ -300,7 +300,7 @@ struct Alias {
 
 [[nodiscard]] const Family* find_family(std::string_view model_type);
 
-// Reads every key and assumes nothing, for configs whose user states the pairing.
+// A family that reads every key and assumes nothing, for configs whose user states the pairing.
 [[nodiscard]] const Family& unknown_family();
 
 // deepseek_v2 with use_mla: false, as in DeepSeek-OCR and the smaller DeepSeek-VL2, has Llama's
@@ -325,7 +325,7 @@ struct Alias {
 [[nodiscard]] std::span<const Family> vision_families();
 [[nodiscard]] std::span<const Family> diffusion_families();
 
-// The reason to refuse a model: what a spec lacks for it. Empty for other names.
+// The reason to refuse a model: what it needs and resolve() lacks. Empty if it is not refused.
 [[nodiscard]] std::string_view reason_to_refuse(std::string_view model_type);
 
 }  // namespace rotary

@@ -14,7 +14,7 @@
 namespace rotary {
 namespace {
 
-// The key of a value: the usual one if the config lacks the family's own and has the usual one.
+// The key of a value: the family's own, unless the config has only the usual one.
 std::string_view present(const Reader& config, std::string_view own, std::string_view usual) {
   return config.find(own) == nullptr && config.find(usual) != nullptr ? usual : own;
 }
@@ -246,7 +246,7 @@ void read_pairing(Reader& config, ModelConfig& result) {
        is_switched ? stated_if(interleaves.has_value()) : Origin::family, pairing.key);
 }
 
-// Warns about a base outside the dictionaries of layer types if none of them has it.
+// Warns about a base outside the dictionaries of layer types if each of them has another base.
 void warn_about_base_beside(Reader& config, const ModelConfig& result) {
   const auto& ropes = result.layout.ropes;
   const bool is_used = std::any_of(ropes.begin(), ropes.end(), [&](const LayerTypeRope& each) {

@@ -44,8 +44,8 @@ struct ModelConfig {
   Sources model_sources = {};                 // of ModelSpec
 };
 
-// Errors: unknown keys about rope or rotary. Warnings: known ones that the family does not read.
-// After an error, later values are missing.
+// Adds errors for unknown keys about rope or rotary, and warnings for known ones that the family
+// does not read. After an error, later values are missing.
 [[nodiscard]] ModelConfig read_model_config(Reader& reader, const Family& family,
                                             const ClassSizes* sizes = nullptr);
 

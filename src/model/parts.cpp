@@ -16,7 +16,7 @@
 namespace rotary {
 namespace {
 
-// A config inside another. family: its family if it states no model_type, or the outer one's.
+// A config inside another. family: its family if it has no model_type or that of the outer config.
 struct Tower {
   std::string_view around;
   std::string_view family;
@@ -67,7 +67,7 @@ std::string path_of(const Reader& reader) {
   return reader.path().substr(0, reader.path().size() - (reader.path().empty() ? 0 : 1));
 }
 
-// The tower's config; nothing if it is absent or null, so that the model has no such part.
+// The tower's config; nothing if it is absent or null: the model then has no such part.
 std::optional<PartConfig> inner_config(const PartConfig& around, const Tower& tower) {
   const Json* const found = around.reader.find(tower.key);
   if (found == nullptr || !found->is_object()) return {};

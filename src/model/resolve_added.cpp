@@ -16,7 +16,7 @@ void check_width(const ModelConfig& config, const SinusoidalSpec& spec, std::str
   }
 }
 
-// The id of the padding token, from which fairseq's tables count; 1 in every class.
+// The id of the padding token, from which fairseq's tables count. Its default is 1 in every class.
 std::int64_t read_padding(const ModelConfig& config, Sources& sources) {
   constexpr std::string_view key = "pad_token_id";
   constexpr std::int64_t largest = 0x7fff'ffff;

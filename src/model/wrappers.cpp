@@ -152,7 +152,7 @@ const Wrapper* find_wrapper(std::string_view model_type) {
   return found == list.end() ? nullptr : found;
 }
 
-// Warns about rope keys of the outer config that differ from those inside, and have no effect.
+// Warns about rope keys of the outer config that differ from the inner ones: they have no effect.
 void warn_about_outer_keys(Reader& outer, const Reader& inner) {
   for (const auto& [key, value] : outer.members()) {
     if (value.is_null() || !speaks_of_rope(key)) continue;

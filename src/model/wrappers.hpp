@@ -27,7 +27,7 @@ struct Wrapper {
 struct PartConfig {
   Reader reader;
   std::string model_type;             // as in the config; empty if it has none
-  std::string family;                 // model_type, except for a wrapper in its flat form
+  std::string family;                 // as model_type; for a wrapper in flat form, the inner one
   Origin origin = Origin::stated;     // of model_type; family: known from the wrapper
   const ClassSizes* sizes = nullptr;  // of the class, for a config within another
 };

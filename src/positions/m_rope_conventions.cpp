@@ -24,7 +24,7 @@ constexpr MRopeConvention row(std::string_view name, std::string_view source, MR
 }
 
 // Files without a project are in src/transformers/models of huggingface/transformers 5.24. A
-// release in a name is the last release with this convention.
+// release in a name is the last with the convention, or 4.57 if releases 4 and 5.0 share it.
 constexpr MRopeConvention qwen2_vl = row("qwen2-vl", "qwen2_vl/modeling_qwen2_vl.py", {});
 
 constexpr MRopeConvention qwen2_vl_4_57 =

@@ -204,7 +204,7 @@ std::string described(const std::vector<Row>& rows) {
   return message(most, " consecutive positions a row, from ", list_of(firsts, 4));
 }
 
-// Finds ids beyond the whole numbers that a 16-bit type holds without gaps.
+// Finds ids at or beyond the last whole number up to which a 16-bit type has no gaps.
 std::optional<PositionFinding> rounded(const PositionIds& ids, std::optional<DType> dtype) {
   if (dtype != DType::bf16 && dtype != DType::f16) return std::nullopt;
   const std::int64_t most = dtype == DType::bf16 ? 256 : 2048;

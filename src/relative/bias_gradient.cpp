@@ -91,7 +91,7 @@ void add_all(std::span<double> gradients, const Evaluator& evaluate, const Const
   add_by_pair(gradients, evaluate, d_bias, positions);
 }
 
-// Adds gradients row by row. Within a row, it takes each batch row's heads in order.
+// Adds gradients row by row. Within a row, takes the batch rows, and their heads, in order.
 void add_all(std::span<double> gradients, const FireEvaluator& evaluate,
              const ConstScoresView& d_bias, const PairPositions& positions) {
   const ScoresExtents& n = d_bias.extents;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For each query, visits each row of the table that its keys use, once: to multiply it with the
-// query (scores), or to sum the weights of its keys (values, gradient).
+// For each query, visits the table rows that its keys use, each row once: to multiply the row with
+// the query (scores), or to sum the weights of the row's keys (values, gradient).
 #include "rotary/shaw.hpp"
 
 #include <algorithm>

@@ -32,7 +32,7 @@ namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Up to group_rows rows of a group, and one tile of keys. A `place` is a key's index in the tile.
+// One tile of keys, and up to group_rows query rows. A `place` is a key's index in the tile.
 struct TileOfRows {
   const float* queries;  // [head_dim][group_stride]
   const RowLimits* limits;
@@ -44,7 +44,7 @@ struct TileOfRows {
   const float* values;
   float* sums_of_values;  // of the first row
   float* scores;          // [rows][keys_of_tile]
-  float* lanes;           // [rows][lane_multiple]: first largest scores, then sums of weights
+  float* lanes;           // [rows][lane_multiple]: largest scores, later sums of weights
 };
 
 // Prefetches heads a few lines at a time: many at once would delay the computation.
@@ -195,7 +195,7 @@ HWY_INLINE void for_each_register_tile(std::int64_t rows, const Visit& visit) {
   visit_all(std::integral_constant<std::int64_t, 1>());
 }
 
-// Number of rows that add edge keys together if they share them.
+// Rows taken together at the edges of their limits: keys that they all share are added at once.
 inline constexpr std::int64_t edge_rows = 4;
 
 // Adds to each row the values of its keys, keys_of(row).
@@ -317,7 +317,7 @@ HWY_INLINE void accumulate_tile(const AccumulateJob& job, const TileOfRows& tile
 inline void accumulate(const AccumulateJob& job) {
   const std::int64_t padded = padded_features(job.features);
   const std::int64_t panels = rounded_up(job.count, 2 * vector_lanes) / (2 * vector_lanes);
-  // Counts half of the panels: rows that see nothing of a tile skip its panels.
+  // Counts half of the panels, because rows that see nothing of a tile skip its panels.
   Fetching fetching(job.next, std::max<std::int64_t>(job.rows / group_rows * panels / 2, 1));
   for (std::int64_t first = 0; first < job.count; first += keys_of_tile) {
     const std::int64_t count = std::min(keys_of_tile, job.count - first);

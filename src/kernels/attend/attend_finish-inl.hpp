@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merges two parts of a softmax and finishes it.
+// Merges two unfinished softmaxes of the same rows, and turns a finished one into results.
 
 #if defined(ROTARY_KERNELS_ATTEND_FINISH_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_ATTEND_FINISH_INL_HPP

@@ -7,8 +7,8 @@
 // kv head in one of two ways, and may switch between them at any key:
 //   accumulate: keys and values are packed once for many rows, then multiplied as matrices;
 //   stream: keys and values are read in place, once, for few rows (a decode step).
-// Both leave a row's softmax unfinished in a SoftmaxState. So a row's keys can come in several
-// calls: chunks, sinks and a window, two ways to rotate. States over different keys can be merged.
+// Both leave a row's softmax unfinished in a SoftmaxState. A row's keys can thus come in several
+// calls, such as one for sinks and one for a window. States over different keys can be merged.
 //
 // Keys are counted from 0; a tile begins at a multiple of keys_of_tile. A row's summation order
 // depends only on its limits, its bias and the keys of each call, not on the call's other rows. A
@@ -61,7 +61,7 @@ inline constexpr std::int64_t rows_of_group = 12;  // the most rows of one regis
 }
 inline constexpr std::int64_t accumulate_scratch_size =
     rows_of_group * (keys_of_tile + 2 * lane_multiple);
-// Floats of the scores of two tiles. features: the larger of head_dim and the features of values.
+// Floats for scores of two tiles and for loaded heads. features: the larger of a key and a value.
 [[nodiscard]] constexpr std::int64_t stream_scratch_size(std::int64_t rows, std::int64_t features) {
   return 2 * rows * (keys_of_stream_tile + lane_multiple) +
          keys_of_panel * padded_features(features);
@@ -87,8 +87,8 @@ struct HeadRotation {
 
 struct PackJob {
   const void* const* heads;  // [count] feature 0 of each; features are adjacent
-  std::int64_t first;  // index of the first one among packed keys, a multiple of keys_of_panel
-  std::int64_t count;  // a multiple of keys_of_panel unless they are the last
+  std::int64_t first;  // index of heads[0] among all packed heads, a multiple of keys_of_panel
+  std::int64_t count;  // a multiple of keys_of_panel, except in the last call
   std::int64_t features;
   HeadRotation rotation;          // keys only
   float* packed;                  // start of the pack, where key 0 is
@@ -106,21 +106,21 @@ struct QueriesJob {
   float* loaded;           // [loaded_queries_size(rows, head_dim)]; stream reads it as
                            // [rows][padded_features(head_dim)]
   float* packed;           // start of the pack, where row 0 is, for accumulate; null: not packed
-  std::int64_t first = 0;  // index of the first one among packed rows, a multiple of rows_of_group
+  std::int64_t first = 0;  // index of heads[0] among all packed rows, a multiple of rows_of_group
 };
 
 // Keys [first_key, end_key) that a row attends to. The bias of key j's score is bias[bias_of_key_0
-// + j]. Kernels read up to keys_of_panel consecutive entries, for keys from a multiple of that
-// number on. A read outside [0, bias_count) is moved to the nearest entries inside. So a table
-// whose last bias serves all farther keys (T5, Shaw) must end in keys_of_panel equal entries. Any
-// other table needs keys_of_panel extra entries, of any value, at each end.
+// + j]. Kernels read the entries of up to keys_of_panel consecutive keys at once; the first is a
+// multiple of their number. A read outside [0, bias_count) is moved to the nearest entries inside.
+// A table whose last bias serves all farther keys (T5, Shaw) must thus end in keys_of_panel equal
+// entries. Any other table needs keys_of_panel extra entries, of any value, at each end.
 struct RowLimits {
   std::int64_t first_key;
   std::int64_t end_key;        // <= first_key: no keys
   const float* bias;           // [bias_count] in units of log2, -inf allowed; unaligned; null: none
   std::int64_t bias_of_key_0;  // may be negative
   std::int64_t bias_count;     // at least keys_of_panel
-  // Key j adds to entry place_of_key_0 + j of SoftmaxState::sums_of_weights, clamped to its ends.
+  // The weight of key j is added to sums_of_weights[place_of_key_0 + j], clamped to the places.
   std::int64_t place_of_key_0 = 0;
 };
 
@@ -170,7 +170,7 @@ struct StraightPiece {
   std::int64_t end;
 };
 
-// Largest magnitude of a finite bias. Exceeds any score; larger biases are clamped to it.
+// Largest magnitude of a finite bias, above any finite score. Larger biases are clamped to it.
 inline constexpr float largest_bias = 0x1p126F;
 
 struct PiecesJob {
@@ -210,7 +210,7 @@ struct SoftmaxState {
   std::int64_t places = 0;           // at least 1
 };
 
-// Heads that a later call reads; prefetched into the L2 cache during this call.
+// Heads that a later call reads. This call prefetches them into the L2 cache.
 struct NextHeads {
   const void* const* heads = nullptr;  // [count] feature 0 of each
   std::int64_t count = 0;
@@ -219,7 +219,7 @@ struct NextHeads {
 
 struct AccumulateJob {
   const float* queries;     // packed
-  std::int64_t first = 0;   // index of the first one among packed rows, a multiple of rows_of_group
+  std::int64_t first = 0;   // index of row 0 among all packed rows, a multiple of rows_of_group
   const RowLimits* limits;  // [rows]
   std::int64_t rows;
   std::int64_t head_dim;
@@ -284,8 +284,8 @@ struct WeightsJob {
   std::int64_t count;      // at most keys_of_tile
   const float* max;        // [rows]
   const float* sum;        // [rows]
-  float* weights;          // [rows][keys_of_tile], defined within a row's limits; needs
-                           // accumulate_scratch_size floats
+  float* weights;          // [rows][keys_of_tile], defined within a row's limits; the memory must
+                           // have accumulate_scratch_size floats
   ScoreChanges changes = {};
 };
 
@@ -323,7 +323,7 @@ struct MergeJob {
   std::int64_t features;
 };
 
-// Writes sums_of_values / sum, and rounds again when storing; 0 if sum is 0.
+// Writes sums_of_values / sum, rounded to the kernel's dtype when stored; 0 if sum is 0.
 struct FinishJob {
   SoftmaxState state;
   std::int64_t rows;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Biases given by a formula of the distance (KERPLE). A decode step needs one for every key.
+// Biases given by a formula of the distance (KERPLE). A decode step needs a bias for every key.
 
 #if defined(ROTARY_KERNELS_DISTANCE_FORMULAS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_DISTANCE_FORMULAS_INL_HPP
@@ -22,7 +22,7 @@ namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// first, first + 1, ... Each is rounded once, so it does not depend on `first`.
+// first, first + 1, ... Each number is rounded once, so its bits do not depend on `first`.
 template <class D>
 hn::Vec<D> integers_from(D d, std::int64_t first) {
   constexpr std::int64_t exact = std::int64_t{1} << 52;
@@ -33,7 +33,7 @@ hn::Vec<D> integers_from(D d, std::int64_t first) {
   return hn::Load(d, numbers.data());
 }
 
-// formula(d, distances) of each distance, times the factor.
+// Writes job.factor * formula(d, |distance|) for each distance, clamped to largest_bias.
 template <class Formula>
 void fill_formula(const DistanceFormulaJob& job, Formula formula) {
   const hn::ScalableTag<double> d;

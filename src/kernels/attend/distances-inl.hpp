@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shaw's vectors (arXiv 1803.02155), one for each distance of key and query. They are used once per
-// query and distance, not once per key. Their products with a query are a bias from which the sums
-// of scores start. softmax-inl.hpp sums the weights at each distance; these sums multiply the
-// vectors at the end. Both are products of small matrices, in the register tiles of
+// Shaw's vectors (arXiv 1803.02155), one for each distance of key and query. Each is used once per
+// query and distance, not once per key. The vectors' products with a query are a bias from which
+// the sums of scores start. softmax-inl.hpp sums the weights at each distance; at the end, these
+// sums multiply the vectors. Both steps multiply small matrices, in the register tiles of
 // accumulate-inl.hpp.
 
 #if defined(ROTARY_KERNELS_DISTANCES_INL_HPP) == defined(HWY_TARGET_TOGGLE)

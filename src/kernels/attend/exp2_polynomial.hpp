@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// 2^f = 1 + f P(f) for |f| <= 1/2, coefficients of rising powers of f. Relative error over the
-// interval, coefficient rounding included: 2^-26.7. Exactly 1 at 0. Derived by
+// 2^f = 1 + f P(f) for |f| <= 1/2; coefficients of rising powers of f. The relative error with
+// rounded coefficients is at most 2^-26.7. Exactly 1 at 0. Derived by
 // tools/coefficients/exp2_polynomial.py.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The unfinished softmax of a row: 2^x in float32, scores replaced by weights, and earlier sums
-// rescaled after a larger score.
+// Updates the unfinished softmax of a row: replaces scores by weights (2^x in float32) and rescales
+// earlier sums after a larger score.
 
 #if defined(ROTARY_KERNELS_SOFTMAX_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_SOFTMAX_INL_HPP
@@ -28,7 +28,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 inline constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
 
 // 2^x for x in [-126, 0] with relative error at most 2^-22.9: the polynomial has 2^-26.7, its last
-// two roundings 2^-24 and 2^-24.5. Exactly 1 for 0 and 0 for -127; NaN for NaN.
+// two roundings 2^-24 and 2^-24.5. Gives exactly 1 for 0, 0 for -127, and NaN for NaN.
 template <class D>
 HWY_INLINE hn::Vec<D> exp2_in_range(D d, hn::Vec<D> x) {
   const hn::RebindToSigned<D> di;
@@ -57,8 +57,8 @@ HWY_INLINE hn::Vec<D> exp2(D d, hn::Vec<D> x) {
 #endif
 }
 
-// Weights below 2^-100 of the largest become 0. Their products with values could be subnormal,
-// which costs about 150 cycles each on Intel processors: with ALiBi, a third of a call.
+// Weights below 2^-100 of the largest become 0. Their products with values could be subnormal. A
+// subnormal costs about 150 cycles on Intel processors: with ALiBi, a third of a call's time.
 inline constexpr float least_exponent = -100.0F;
 
 template <class D>
@@ -171,8 +171,8 @@ struct WeighedRow {
   float factor;  // of raise_max()
 };
 
-// Adds a tile's weights for the keys in `range` to the row's sum and to its places. If all these
-// keys belong to the first place, or all to the last, one addition is enough. The order of
+// Adds a tile's weights for the keys in `range` to the row's sum and to its places. If all keys
+// of `range` belong to the first place, or all to the last, one addition is enough. The order of
 // summation depends on this row only.
 HWY_INLINE void add_weights_of(const StateRow& row, const WeighedRow& weighed, KeyRange range,
                                std::int64_t first) {

@@ -20,7 +20,7 @@ namespace rotary::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Fills pieces in order: a piece may write beyond its end, and the next one overwrites that.
+// Fills pieces in order: a piece may write beyond its end, where the next one overwrites it.
 inline void fill_pieces(const PiecesJob& job) {
   const hn::ScalableTag<double> d;
   const hn::Rebind<float, decltype(d)> df;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention of few query rows. Keys and values are read in place, each once; memory bandwidth is
 // the limit. Each tile of keys is scored, four keys at a time; then its scores become weights, and
-// its values are added. So the running maximum changes once per tile. A tile's values are added
-// while the next tile is scored, a few keys of each alternately: two memory streams together are
-// faster than one after the other.
+// its values are added. The running maximum thus changes once per tile. With KeyFetching::lines, a
+// few values of a tile and a few keys of the next tile are read alternately, because two memory
+// streams together are faster than one after the other.
 
 #if defined(ROTARY_KERNELS_STREAM_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_STREAM_INL_HPP
@@ -97,7 +97,7 @@ HWY_INLINE void multiply_keys(const T* const* keys, std::int64_t features, const
   }
 }
 
-// Scores four keys for Rows rows, without bias; at a time, as many as registers hold sums.
+// Scores four keys for Rows rows, without bias. Takes as many keys at once as registers hold sums.
 template <std::size_t Rows, class T>
 HWY_INLINE void score_four(const T* const (&keys)[4], std::int64_t features, const ScoredRows& to) {
   const hn::ScalableTag<float> d;
@@ -127,8 +127,8 @@ HWY_INLINE void for_few_rows(std::int64_t rows, const Visit& visit) {
   for (; row < rows; ++row) visit(std::integral_constant<std::size_t, 1>(), row);
 }
 
-// Scores a run of keys, repeating the last key to make up four. scores: of the first key and row.
-// Requires heads padded to whole vectors.
+// Scores a run of keys, four at a time; repeats the last key if fewer are left. scores: that of the
+// first key and row. Requires heads padded to whole vectors.
 template <class T>
 // NOLINTNEXTLINE(readability-non-const-parameter): scores are written through a member
 HWY_NOINLINE void score_run(const Run<T>& keys, const StreamJob& job, float* scores) {
@@ -202,8 +202,8 @@ HWY_INLINE void add_blocks(const Run<T>& values, const WeightedSums& to, std::in
   if constexpr (Vectors > 1) add_blocks<Rows, Vectors / 2>(values, to, feature);
 }
 
-// Adds weights times values to all features. The values, which every block of features reads, stay
-// in L1. Requires heads padded to whole vectors.
+// Adds weights times values to all features. Takes 32 values at a time: they stay in L1 while every
+// block of features reads them. Requires heads padded to whole vectors.
 template <std::size_t Rows, class T>
 HWY_NOINLINE void add_values_of(const Run<T>& values, const WeightedSums& to) {
   constexpr std::size_t vectors = (few_registers ? 8 : 16) / Rows;
@@ -271,7 +271,7 @@ HWY_INLINE void add_run(const Run<T>& values, const StreamJob& job, const Stream
   add_edges(after);
 }
 
-// Adds the bias to a row's scores, masks those beyond its limits, and returns the largest.
+// Adds the bias to a row's scores, masks scores beyond the row's limits, and returns the largest.
 HWY_INLINE float complete_scores(const RowLimits& limits, std::int64_t first_key, KeyRange range,
                                  float* scores) {
   const hn::ScalableTag<float> d;
@@ -364,7 +364,7 @@ HWY_INLINE StreamTile tile_at(const StreamJob& job, std::int64_t first) {
           .scores = job.scratch + buffer * job.rows * score_stride};
 }
 
-// Keys and values are read alternately, in groups of 4 KiB, the prefetch distance (decision 0012).
+// Number of keys read before the next values: about 4 KiB, the prefetch distance (decision 0012).
 template <class T>
 HWY_INLINE std::int64_t keys_by_turns(std::int64_t head_dim) {
   return std::clamp<std::int64_t>(keys_ahead<T>(head_dim) / 4 * 4, 8, keys_of_stream_tile);

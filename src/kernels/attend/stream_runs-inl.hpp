@@ -54,7 +54,7 @@ HWY_INLINE void fetch_page(const Run<T>& run, std::int64_t i) {
   fetch<CacheLevel::second>(head + page + cache_line);
 }
 
-// Fetches all lines of a key at once. Fetching them during its multiplication was slower.
+// Fetches all lines of a later key at once. Spreading them over the work on key i was slower.
 template <class T>
 HWY_INLINE void fetch_with_key(const Run<T>& run, std::int64_t i) {
   if (run.fetches_pages) fetch_page(run, i);
@@ -144,8 +144,8 @@ HWY_INLINE void for_each_loaded_run(const HeadBlocks& heads, std::int64_t featur
   }
 }
 
-// Calls visit(run, first key) for all keys of the range, with heads padded to whole vectors.
-// Gathers keys in scratch if blocks hold fewer keys than are scored at a time.
+// Calls visit(run, first key) for all keys of the range, with heads padded to whole vectors. Loads
+// keys into scratch if they need padding or rotation, or if blocks hold fewer than four keys.
 template <class T, class Visit>
 HWY_INLINE void visit_keys(const HeadBlocks& heads, std::int64_t features,
                            const HeadRotation& rotation, KeyRange keys, float* scratch,

@@ -204,7 +204,7 @@ StatedKeys stated_keys(const Json& part) {
   return stated;
 }
 
-// Applies the rules that change keys to the resolved part of the config. Returns those that acted.
+// Applies the rules that change keys to the resolved part of the config. Returns rules that acted.
 std::vector<const DialectRule*> edit(Json& part, const ModelSpec& model, const Dialect& dialect) {
   std::vector<const DialectRule*> acted;
   ConfigEdit target{part.object(), model.model_type, version_of(dialect)};
@@ -251,7 +251,7 @@ Result<DialectReading> read_config(Json config, const Dialect& dialect,
   StatedKeys stated = stated_keys(part);
   stated.engine_keys = engine_keys;
   apply_rules(stated, dialect, reading);
-  // The engine was run only with configs without such keys.
+  // The engine was run only with configs that lack the keys of EngineKeys.
   if (engine_keys != EngineKeys{} && reading.evidence.kind == Evidence::run)
     reading.evidence = {Evidence::read, message("the source of ", to_string(dialect.engine),
                                                 " was read for keys that Transformers lacks")};

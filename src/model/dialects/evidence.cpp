@@ -42,8 +42,8 @@ std::string_view rule_of(const Scaling& scaling) {
   return found == known.end() ? "other" : *found;
 }
 
-// Two more cells of a config. If no row names such a cell, it was tried as part of the form without
-// rope_scaling.
+// Two more cells of a config. They need no row: if none names them, they count as tried together
+// with the form "plain".
 constexpr std::string_view own_head_dim = "own_head_dim", no_base = "no_base";
 
 bool has_own_head_dim(const Json& part) {
@@ -62,7 +62,7 @@ bool lacks_base(const ModelRotary& rotary) {
 }
 
 // The cells of the table that evidence for this config must cover: its form with each of its rules,
-// and keys that are in two places.
+// and properties such as rope_theta in two places.
 std::set<std::string> cells_of(const Json& part, const ModelSpec& model) {
   const Json* const scaling = filled_object(part, "rope_scaling");
   const Json* const parameters = filled_object(part, "rope_parameters");
@@ -146,7 +146,7 @@ std::string name_of(const Dialect& dialect) {
   return message(engine, " ", version_text(version));
 }
 
-// Whether no release of Transformers has the family. Its code is then in the checkpoint.
+// True if no release of Transformers has the family: its code is then in the checkpoint.
 bool comes_with_checkpoint(std::string_view family, const Dialect& dialect) {
   return dialect.engine == Engine::transformers &&
          std::ranges::none_of(evidence_rows(), [&](const EvidenceRow& row) {

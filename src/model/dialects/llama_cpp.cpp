@@ -14,7 +14,7 @@ namespace {
 
 using dialects::is_of;
 
-// Families for which the converter's class writes more or fewer keys than for most.
+// Families whose class in the converter writes more or fewer keys than most classes.
 constexpr std::string_view scaling_unwritten =
     "RefinedWeb RefinedWebModel bitnet cohere cohere2 dbrx deepseek eurobert exaone_moe falcon "
     "gemma gemma2 gpt_neox mellum minicpm3 neobert orion";
@@ -63,8 +63,8 @@ void forget_theta(RuleTarget& target) {
     set(target, target.rotary.spec.base, Required<double>(10000.0));
 }
 
-// YaRN's attention factor A is 0.1 ln(factor) + 1. For latent attention with mscale_all_dim A is 1,
-// whatever mscale says, and the softmax scale changes instead.
+// YaRN's attention factor A is 0.1 ln(factor) + 1. But A is 1 for latent attention with
+// mscale_all_dim, whatever mscale says: the softmax scale changes instead.
 void compute_yarn_factor(RuleTarget& target) {
   auto* const yarn = rule_of<YarnScaling>(target);
   if (yarn == nullptr) return;
@@ -81,8 +81,8 @@ void take_usual_betas(RuleTarget& target) {
   set(target, yarn->beta_slow, 1.0);
 }
 
-// Pair i of interleaved M-RoPE has axis i % 3 if i < 3 times the section of that axis. Otherwise it
-// rotates by the fourth coordinate, which is 0.
+// Pair i of interleaved M-RoPE has axis i % 3 if i < 3 times the section of that axis. Other pairs
+// rotate by the fourth coordinate, which is 0, so they stand still.
 void stop_tail_pairs(RuleTarget& target) {
   RotarySpec& spec = target.rotary.spec;
   const bool is_interleaved = spec.axes && spec.axes->pairs.size() == 3 &&

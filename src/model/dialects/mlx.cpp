@@ -41,7 +41,7 @@ constexpr std::string_view part_read =
     "qwen3_5_moe_text qwen3_5_text qwen3_next recurrent_gemma solar_open spark2_5 stablelm "
     "step3p5";
 
-// The base in an mlx-lm file for configs without rope_theta. Few files read rope_parameters.
+// The base that an mlx-lm file uses without an outer rope_theta. Few files read rope_parameters.
 struct ThetaOtherwise {
   double theta;
   std::string_view model_types;
@@ -98,7 +98,7 @@ bool lacks_theta_beside(const RuleTarget& target) {
   return target.stated.has_scaling_key && !target.stated.theta_beside;
 }
 
-// Whether the config's dictionary is rope_parameters, one for all layers.
+// True if the config's only rope dictionary is rope_parameters, and it serves all layers.
 bool is_of_parameters(const RuleTarget& target) {
   return target.stated.has_parameters && !target.stated.has_scaling && !target.rotary.layer_type;
 }
@@ -122,7 +122,7 @@ void refuse_other_head_dim(RuleTarget& target) {
     refuse(target, "its class must have head_dim times num_attention_heads = hidden_size");
 }
 
-// Files of Phi read the original context only outside the dictionary; MiniCPM3's file uses 4096.
+// Refuses an original context outside the dictionary. Phi's files read it; MiniCPM3's uses 4096.
 void want_longrope_original_within(RuleTarget& target) {
   auto* const longrope = rule_of<LongRopeScaling>(target);
   const bool is_within = target.stated.original_inside.value_or(true);
@@ -155,8 +155,8 @@ std::int64_t integer_at(const Json::Object& keys, std::string_view key) {
   return found != keys.end() && found->second.is_integer() ? found->second.integer() : 0;
 }
 
-// Replaces head_dim by hidden_size / heads. Most families in Transformers do so only without
-// head_dim.
+// Replaces head_dim by hidden_size / heads. Most families in Transformers divide only if the config
+// lacks head_dim.
 bool divide_heads(ConfigEdit& config) {
   const std::int64_t hidden = integer_at(config.keys, "hidden_size");
   const std::int64_t heads = integer_at(config.keys, "num_attention_heads");

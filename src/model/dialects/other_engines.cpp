@@ -22,7 +22,7 @@ constexpr Seen sglang_run{Engine::sglang, Evidence::run};
 constexpr Seen builder_read{Engine::onnxruntime, Evidence::read, {0, 18}, {0, 18}};
 constexpr Seen builder_run{Engine::onnxruntime, Evidence::run, {0, 18}, {0, 18}};
 
-// YaRN's attention factor in vLLM. With latent attention it is that of Transformers.
+// Sets YaRN's attention factor as vLLM does, except for latent attention (scale_as_deepseek()).
 void compute_yarn_factor_of_vllm(RuleTarget& target) {
   if (target.rotary.nope_head_dim == 0) dialects::compute_yarn_attention_factor(target);
 }
@@ -102,7 +102,7 @@ void drop_yarn_attention_factor(RuleTarget& target) {
   if (yarn != nullptr) set(target, yarn->attention_factor, std::optional<double>());
 }
 
-// Computes the base once, for factor times the trained length; it then serves all lengths.
+// Computes the base once, for factor times the trained length. This base serves all lengths.
 void fix_dynamic_base(RuleTarget& target) {
   const auto* const dynamic = rule_of<DynamicNtkScaling>(target);
   if (dynamic == nullptr) return;

@@ -37,7 +37,7 @@ struct LastRelease {
   EngineVersion last = {};
 };
 
-// Families whose head_dim is hidden_size / num_attention_heads up to a release.
+// Families whose head_dim is hidden_size / num_attention_heads in releases up to `last`.
 constexpr std::array heads_divided = {
     LastRelease{"chameleon dbrx falcon modernbert", always},
     LastRelease{"mistral", {4, 42}},
@@ -59,7 +59,7 @@ struct BaseOfClass {
   double base = 0;
 };
 
-// Bases of classes that later releases changed.
+// Default bases that classes had up to release `last`; later releases have others.
 constexpr std::array bases = {BaseOfClass{"cohere", always, 10000},
                               BaseOfClass{"falcon_h1 kyutai_speech_to_text", always, 100000},
                               BaseOfClass{"qwen3_vl_moe_text qwen3_vl_text", always, 5e6},
@@ -99,7 +99,7 @@ bool forget(ConfigEdit& config, std::string_view key) {
   return true;
 }
 
-// Removes the key if the family's class does not read it yet in this release.
+// Removes the key if the family's class does not yet read it in this release.
 template <class Rows>
 bool forget_until(const Rows& rows, ConfigEdit& config, std::string_view key) {
   const LastRelease* const row = row_of(rows, config.model_type);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Families whose class reads a config differently in some releases of Transformers: from the
+// Families whose class reads a config differently in some releases of Transformers. Sources: the
 // modeling and configuration files of every minor release of 4 and of most of 5.
 #pragma once
 

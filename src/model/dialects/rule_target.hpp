@@ -16,7 +16,7 @@
 
 namespace rotary {
 
-// Keys of rope dictionaries that Transformers does not read, so that resolve() refuses them.
+// Keys of rope dictionaries that Transformers does not read; resolve() refuses them.
 struct EngineKeys {
   std::optional<double> attn_factor = {};           // of YaRN
   std::optional<double> extrapolation_factor = {};  // of YaRN
@@ -25,7 +25,7 @@ struct EngineKeys {
   friend bool operator==(const EngineKeys&, const EngineKeys&) = default;
 };
 
-// Facts about a config that ModelSpec lacks. All are absent if there is no config.
+// Facts about a config that ModelSpec lacks. Without a config, all are absent or false.
 struct StatedKeys {
   std::optional<double> partial_rotary_factor = {};
   std::optional<std::int64_t> hidden_size = {};
@@ -94,7 +94,7 @@ void compute_yarn_attention_factor(RuleTarget& target);
 void compute_yarn_factor_of_mscales(RuleTarget& target);
 // Sets LongRoPE's factor to max_position_embeddings / original_max_position_embeddings.
 void take_longrope_factor_of_lengths(RuleTarget& target);
-// Also computes A from that factor, except for lists with their own A.
+// As above, and computes A from that factor, except for lists with their own A.
 void compute_longrope_attention_factor(RuleTarget& target);
 void choose_longrope_list_once(RuleTarget& target);
 void drop_dynamic(RuleTarget& target);
@@ -104,7 +104,7 @@ void read_partial_rotary_factor(RuleTarget& target);
 void read_rotary_dim(RuleTarget& target);
 // Takes the keys of EngineKeys out of the config.
 [[nodiscard]] EngineKeys take_engine_keys(Json& config);
-// For engines that ignore the keys of EngineKeys.
+// Marks the rule as acted if the config has keys of EngineKeys, which the engine ignores.
 void ignore_engine_keys(RuleTarget& target);
 void multiply_by_attn_factor(RuleTarget& target);
 // Multiplies the weight of the unscaled frequencies by extrapolation_factor.
@@ -113,7 +113,7 @@ void read_alpha(RuleTarget& target);
 
 }  // namespace dialects
 
-// The first and last release of an engine with a rule (both inclusive; 0.0: all), and its evidence.
+// An engine with a rule, the rule's evidence, and its first and last release (inclusive; 0.0: all).
 struct Seen {
   Engine engine;
   Evidence kind;

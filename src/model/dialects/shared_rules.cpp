@@ -50,7 +50,7 @@ void compute_yarn_attention_factor(RuleTarget& target) {
   auto* const yarn = rule_of<YarnScaling>(target);
   if (yarn == nullptr) return;
   set(target, yarn->attention_factor, std::optional<double>());
-  // One of the two without the other has no effect.
+  // mscale or mscale_all_dim alone has no effect.
   if (yarn->mscale.value_or(0) == 0 || yarn->mscale_all_dim.value_or(0) == 0) return;
   set(target, yarn->mscale, std::optional<double>());
   set(target, yarn->mscale_all_dim, std::optional<double>());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of the enumerations of comparisons.
+// The names of the enumerators in rotary/model_difference.hpp.
 #pragma once
 
 #include <array>

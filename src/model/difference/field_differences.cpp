@@ -107,7 +107,7 @@ std::string text_named(const std::vector<NamedText>& list, std::string_view name
   return found == list.end() ? std::string(absent) : found->text;
 }
 
-// Adds the parameters of both rules; "none" for a parameter that a rule lacks.
+// Adds the parameters in which the rules differ; "none" for a parameter that a rule lacks.
 void add_parameters(const Scaling& one, const Scaling& other, FieldList& fields) {
   const auto mine = parameter_texts(one);
   const auto theirs = parameter_texts(other);
@@ -186,7 +186,7 @@ void add_layer_runs(const ModelSpec& one, const ModelSpec& other, Value ModelLay
   }
 }
 
-// A text and its numbers. Compared as text, so that two NaN are equal.
+// A text and all numbers behind it. The text may leave numbers out, so comparison takes both.
 struct TextOfNumbers {
   std::string text;
   std::vector<double> numbers;
@@ -244,7 +244,7 @@ std::vector<FieldDifference> field_differences(const ModelRotary& one, const Mod
   FieldList fields;
   add_window(mine, theirs, fields);
   fields.add("base", mine.base.get(), theirs.base.get(), FieldEffect::rows);
-  // If both read the same pairs, scores are equal, whatever features the results are written to.
+  // If both pairings read the same features, scores are equal, wherever results are written.
   const bool same_scores = reads_halves(mine.pairing) == reads_halves(theirs.pairing);
   fields.add("pairing", mine.pairing.get(), theirs.pairing.get(),
              same_scores ? FieldEffect::nothing : FieldEffect::rows);

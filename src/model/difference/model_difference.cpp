@@ -62,8 +62,8 @@ struct Side {
   }
 };
 
-// The next position to compare if every row has its own frequencies: the next one below single_rows
-// while the first wrong row is unknown, otherwise the next power of two or the last position.
+// The next position to compare if every row has its own frequencies. While the first wrong row is
+// unknown, positions up to single_rows follow one by one; others are powers of two or the last.
 std::int64_t next_row(std::int64_t position, bool may_be_first, std::int64_t context) {
   const bool one_by_one = may_be_first && position < single_rows;
   if (one_by_one || position + 1 >= context) return position + 1;
@@ -92,8 +92,8 @@ Result<RowsDifference> compare_growing(const Side& one, const Side& other, std::
 }
 
 // Compares a call of half the trained context that follows a call of the whole context. Empty
-// unless both sides have the same trained context, shorter than `context`, and different policies
-// other than whole_context.
+// unless both sides have the same trained context, `context` is longer, and the policies differ and
+// are not whole_context.
 Result<std::optional<RowsDifference>> compare_after_longer(const Side& one, const Side& other,
                                                            std::int64_t context) {
   const auto trained = trained_tokens(one.spec.scaling);
@@ -128,8 +128,8 @@ void add_layer(std::vector<RotaryDifference>& pairs, std::size_t one, std::size_
   if (layer) found->layers.push_back(*layer);
 }
 
-// The embeddings to compare: those of the same layer if both models list their layers, else those
-// with the same name or index.
+// The embeddings to compare: those of the same layer if both models list equally many layers,
+// otherwise those with the same name or, without one, the same index.
 std::vector<RotaryDifference> embedding_pairs(const ModelSpec& one, const ModelSpec& other) {
   std::vector<RotaryDifference> pairs;
   if (!one.layers.empty() && one.layers.size() == other.layers.size()) {

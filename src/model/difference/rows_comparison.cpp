@@ -12,13 +12,13 @@
 namespace rotary {
 namespace {
 
-// Whether pair i reads the same two features in both. The features it writes do not change scores.
+// True if pair i reads the same features in both windows. Scores do not depend on where it writes.
 bool read_alike(const HeadWindow& one, const HeadWindow& other) {
   return one.rotary_dim == other.rotary_dim && one.first_feature == other.first_feature &&
          one.blocks == other.blocks && reads_halves(one.pairing) == reads_halves(other.pairing);
 }
 
-// The frequencies for text, whose position is the same on all axes. Those of dense axes add up.
+// Frequencies for text, whose position is the same on all axes. On dense axes, they add up.
 template <class Number>
 std::vector<Number> of_text(const Frequencies& frequencies, const std::vector<Number>& table) {
   if (!frequencies.axes.is_dense()) return table;

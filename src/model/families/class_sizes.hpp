@@ -18,7 +18,7 @@ struct ClassSizes {
   std::optional<double> rope_theta = {};  // absent: the family's
 };
 
-// The sizes that the wrapper sets for its language model, else those of the model's class, or null.
+// The sizes that the wrapper sets for its language model, else those of its class; null if neither.
 [[nodiscard]] const ClassSizes* class_sizes(std::string_view wrapper, std::string_view model_type);
 
 }  // namespace rotary

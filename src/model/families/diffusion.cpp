@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Diffusion transformers of Diffusers 0.42, by _class_name in transformer/config.json. Each axis
-// has its own exponents, and pairs are in blocks. Other classes are refused by name.
+// has its own exponents, and its pairs form a block. Other classes are refused by name.
 #include <algorithm>
 #include <array>
 
@@ -75,8 +75,8 @@ struct Refusal {
   std::string_view needs;
 };
 
-// Refused classes, and what a spec lacks for each or where its numbers are. The classes from
-// inkling2_loop on are in Transformers.
+// Refused classes, and what each needs in order to be supported. The classes from inkling2_loop on
+// are in Transformers.
 constexpr std::array refusals = {
     Refusal{"AllegroTransformer3DModel CogVideoXTransformer3DModel CogView4Transformer2DModel "
             "EasyAnimateTransformer3DModel",

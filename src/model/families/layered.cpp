@@ -56,8 +56,8 @@ constexpr std::string_view lara_type(std::int64_t layer, std::int64_t) {
 constexpr std::string_view sliding_note = "only layers with a sliding window rotate";
 
 constexpr std::array layered_rows = {
-    // smollm3/configuration_smollm3.py, llama4's: no_rope_layers is 1 for layers that rotate.
-    // Without it, every no_rope_layer_interval-th layer (default 4) does not rotate.
+    // smollm3/configuration_smollm3.py and llama4's: no_rope_layers is 1 for layers that rotate.
+    // Without this list, every no_rope_layer_interval-th layer (default 4) does not rotate.
     Family{.model_type = "smollm3",
            .base = {2e6},
            .layers = {.rotating = RotaryLayers::no_rope_layers},

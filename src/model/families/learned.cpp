@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Families that add a learned vector for each position to the embedding of a token or a patch. Only
-// the number of layers is read.
+// Families that add a learned vector for each position to the embedding of a token or a patch. The
+// only size that matters is the number of layers.
 #include <array>
 
 #include "model/encoding_choice.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The language models of vision models: mrope_section gives pairs of one table to time, height and
-// width. Sources: recomposition_frequencies in the modeling file of each row's folder.
+// The language models of vision models: mrope_section divides the pairs of one table among time,
+// height and width. Sources: recomposition_frequencies in the modeling file of each row's folder.
 #include <array>
 
 #include "model/families.hpp"
@@ -60,7 +60,7 @@ constexpr std::array multimodal_rows = {
     whole_head("qwen3_omni_moe_text", 1e6, 0, in_turn({24, 20, 20})),
     whole_head("paddleocr_vl_text", 500000, 128, in_chunks({16, 24, 24})),
     cosmos3_edge(),
-    // qwen4_exp/configuration_qwen4_exp.py calls full_attention indexed_attention.
+    // qwen4_exp/configuration_qwen4_exp.py: full_attention has the name indexed_attention.
     Family{.model_type = "qwen4_exp_text",
            .base = {10000},
            .part = {.given_by = PartialRotary::fraction},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Families that do not rotate, or only if their config says so.
+// Families that do not rotate, and families whose config decides whether they rotate.
 #include <array>
 
 #include "model/bias_readers.hpp"
@@ -102,7 +102,7 @@ constexpr std::array other_encodings_rows = {
     sinusoidal("musicgen_decoder musicgen_melody_decoder", {musicgen_sinusoidal}),
     sinusoidal("videomae", {transformer_sinusoidal}),
     // whisper/modeling_whisper.py: learned vectors in the decoder, fixed ones (sinusoids()) in the
-    // encoder, for 1500 positions unless max_source_positions says otherwise.
+    // encoder. The encoder has max_source_positions positions, by default 1500.
     Family{.model_type = "whisper",
            .encoding = LayerEncoding::learned,
            .keys = {.hidden_size = "d_model", .layers = "decoder_layers"},

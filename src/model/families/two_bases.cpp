@@ -202,8 +202,8 @@ constexpr std::array two_bases_rows = {
            .rope = {.labels = RopeLabels::per_layer_lists},
            .note = "rope_theta and partial_rotary_factors may be lists, one entry for each layer",
            .source = "step3p7"},
-    // deepseek_v4/modeling_deepseek_v4.py: the last features of a head are rotated; only cos and
-    // sin are rounded before the result; the output of attention is rotated back.
+    // deepseek_v4/modeling_deepseek_v4.py: the last features of a head are rotated; only cos, sin
+    // and the result are rounded; the output of attention is rotated back.
     Family{.model_type = "deepseek_v4",
            .pairing = Pairing::interleaved,
            .base = {10000},

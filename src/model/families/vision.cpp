@@ -12,7 +12,7 @@ namespace rotary {
 namespace {
 
 constexpr ConfigKeys vit_keys = {.heads = "num_heads", .layers = "depth"};
-// hidden_size is here the width of the language model.
+// In these configs, hidden_size is the width of the language model.
 constexpr ConfigKeys embed_keys = {.hidden_size = "embed_dim",
                                    .usual_size = UsualNames::another,
                                    .heads = "num_heads",
@@ -21,7 +21,7 @@ constexpr ConfigKeys embed_keys = {.hidden_size = "embed_dim",
 constexpr ConfigKeys moonvit_keys = {.hidden_size = "vt_hidden_size",
                                      .heads = "vt_num_attention_heads",
                                      .layers = "vt_num_hidden_layers"};
-// A head of Kimi K3 is not hidden_size / heads.
+// The width of a head of Kimi K3 is not hidden_size / heads.
 constexpr ConfigKeys kimi_k3_keys = {.hidden_size = "qkv_hidden_size",
                                      .usual_size = UsualNames::another,
                                      .heads = "vt_num_attention_heads",

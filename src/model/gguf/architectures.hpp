@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The choices that llama.cpp's code makes for each architecture: rows for the names in
-// llama-arch.cpp. From llama.cpp at gguf_commit(): rope types from llama_model_rope_type
-// (src/llama-model.cpp), permutations from conversion/*.py, the rest from src/models/*.cpp.
+// llama-arch.cpp. Sources at gguf_commit(): llama_model_rope_type (src/llama-model.cpp) for rope
+// types, conversion/*.py for permutations, and src/models/*.cpp for all else.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ enum class RopeType {
   neox_or_mrope,
 };
 
-// The condition for sliding layers. SlidingForm::period or the file lists them.
+// The condition for a model to have sliding layers; SlidingForm::period or the file says which.
 enum class SlidingIf {
   never,
   always,
@@ -68,13 +68,13 @@ enum class Rotating {
 enum class GgufTemperature {
   none,
   llama4,    // constants, for layers that do not rotate
-  mistral3,  // temperature_scale, interval the original context
+  mistral3,  // temperature_scale; the interval is the original context
   keys,      // temperature_scale and temperature_length
 };
 
-// The layers without attention. by_head_count: those with attention.head_count_kv 0. interval_4,
-// interval_8: also those of attention.recurrent_layers or, without that list, all but every 4th or
-// 8th (full_attention_interval may replace that number). all: every layer.
+// The layers without attention. by_head_count: those with attention.head_count_kv 0. interval_4 and
+// interval_8: those of attention.recurrent_layers or, without that list, all but every 4th or 8th;
+// full_attention_interval may replace the 4 or 8. all: every layer.
 enum class Recurrent { by_head_count, interval_4, interval_8, all };
 
 enum class Converted {

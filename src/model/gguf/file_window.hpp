@@ -23,7 +23,7 @@ class FileWindow {
   explicit FileWindow(const ByteSource& source)
       : source_(source), window_(std::make_unique<std::array<std::byte, size>>()) {}
 
-  // To read or skip more than left() bytes is an error and gives 0.
+  // left(): the bytes up to the end of the file. Reading more is an error and gives 0.
   [[nodiscard]] std::uint64_t position() const noexcept { return position_; }
   [[nodiscard]] std::uint64_t left() const noexcept { return source_.size_bytes - position_; }
 

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::int64_t widest_head = std::int64_t{1} << 20;
 
-// The width of a head's keys: attention.key_length (latent attention has another key), else
-// embedding_length / head_count.
+// The width of a head's keys: attention.key_length (sliding layers and latent attention may have
+// other keys), else embedding_length / head_count.
 std::int64_t head_width(const GgufModelFile& file, LayerKind kind) {
   const GgufKeys& keys = file.keys;
   if (kind == LayerKind::sliding) {
@@ -174,7 +174,7 @@ void read_scaling(const GgufModelFile& file, LayerKind kind, LayerRope& layer) {
     layer.attention_factor = attention * flags.attn_factor.value_or(1);
     return;
   }
-  // The operation multiplies by the layer's own growth; the context divides by that of full layers.
+  // ggml's operation multiplies by the layer's growth; the context divides by that of full layers.
   const auto grown = [](double scale) { return 1 + 0.1 * std::log(scale); };
   const double wanted = yarn_factor(file, factor) * attention;
   layer.attention_factor =

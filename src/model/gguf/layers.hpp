@@ -19,7 +19,7 @@ struct GgufLayer {
 struct GgufLayers {
   std::vector<GgufLayer> each;
   bool has_sliding = false;        // llama.cpp's swa_type
-  Origin origin = Origin::family;  // of the layers that slide
+  Origin origin = Origin::family;  // of the facts in `each`
   std::string key = {};
 };
 

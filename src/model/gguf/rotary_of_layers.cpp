@@ -38,8 +38,8 @@ std::vector<float> factors_in(const GgufModelFile& file, const GgufTensor& tenso
   return factors;
 }
 
-// The frequencies that ggml's operation computes, for combinations that no rule describes: a
-// tensor's factors with YaRN or with a factor on cos and sin, and YaRN in part.
+// The frequencies that ggml's operation computes, for combinations that no rule describes, such as
+// a tensor's factors with YaRN, or YaRN with an ext_factor other than 1.
 ExplicitScaling explicit_of(const LayerRope& layer, const std::vector<float>& factors) {
   const auto dimension = static_cast<double>(layer.rotary_dim);
   const auto pair_that_turns = [&](double turns) {
@@ -111,7 +111,7 @@ Scaling longrope_of(const GgufModelFile& file, const LayerRope& layer, const Ggu
   }
   const std::int64_t context_tokens = file.keys.integer("context_length").or_else(0);
   const auto context = static_cast<double>(context_tokens);
-  // The flag for the original context affects YaRN only; the list depends on the file's key.
+  // The flag for the original context affects YaRN only. The choice of a list uses the file's key.
   const auto original_tokens =
       file.keys.integer("rope.scaling.original_context_length").or_else(context_tokens);
   const auto original = static_cast<double>(original_tokens);

@@ -16,8 +16,8 @@
 namespace rotary {
 namespace {
 
-// Adds the base that the checkpoint probably had, if it is not the file's float32: the shortest
-// decimal number that rounds to it.
+// Adds the probable base of the checkpoint if it differs from the file's float32. This is the
+// shortest decimal number that rounds to the float32.
 void add_base(const GgufModelFile& file, std::string_view name, std::vector<std::string>& said) {
   const auto stated = file.keys.number(name);
   if (!stated.value) return;

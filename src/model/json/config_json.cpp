@@ -14,7 +14,7 @@
 namespace rotary {
 namespace {
 
-// The parser quotes bytes that may not be UTF-8, as messages must be.
+// Replaces bytes beyond ASCII. The parser quotes any bytes, but messages must be UTF-8.
 std::string in_ascii(std::string_view text) {
   std::string shown(text);
   for (char& c : shown) {

@@ -27,7 +27,7 @@ class Json {
   explicit Json(bool value) : value_(value) {}
   explicit Json(std::int64_t value) : value_(value) {}
   explicit Json(std::uint64_t value) : value_(value) {}
-  explicit Json(double value) : value_(value) {}  // no number if not finite
+  explicit Json(double value) : value_(value) {}  // is_number() is false if not finite
   explicit Json(std::string value) : value_(std::move(value)) {}
   explicit Json(const char* value) : value_(std::string(value)) {}
   explicit Json(Array value) : value_(std::move(value)) {}

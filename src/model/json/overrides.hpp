@@ -15,12 +15,12 @@ namespace rotary {
 // The value of an override. Text that is not JSON becomes a string, for shells.
 [[nodiscard]] Json override_value(const std::string& text);
 
-// Applies overrides in order; creates missing objects on the way to a key. Errors: invalid_argument
-// for an empty key or part of one, or if a value on the way is not an object.
+// Applies overrides in order; creates missing objects on the way to a key. invalid_argument: a key
+// or a part of it is empty, or a value on the way is not an object.
 [[nodiscard]] Status apply_overrides(Json& config, std::span<const ConfigOverride> overrides);
 
-// Checks that readers looked for every key that an override sets. A key inside that key is enough,
-// as is the rope dictionary around it, whose unknown keys are refused. Keys set to null are not
+// Checks that readers looked for every key that an override sets, for a key inside it or for the
+// rope dictionary around it: other code refuses unknown keys there. Keys set to null are not
 // checked. An unread key is a warning or invalid_argument, with the key that was probably meant.
 [[nodiscard]] Status check_overrides(std::span<const ConfigOverride> overrides,
                                      const std::set<std::string>& asked,

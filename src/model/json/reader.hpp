@@ -50,7 +50,7 @@ struct Findings {
   void warn(const Parts&... parts) {
     warnings.push_back(message(parts...));
   }
-  // Adds a warning that an engine differs. Comparisons with it are then never Agreement::same.
+  // Adds a warning that an engine differs. Comparisons with this engine are never Agreement::same.
   template <class... Parts>
   void dispute(const DisputedBy& by, const Parts&... parts) {
     warn(parts...);
@@ -65,7 +65,7 @@ class Reader {
   Reader(const Json& object, std::string path, Findings& findings)
       : object_(&object), path_(std::move(path)), findings_(&findings) {}
 
-  // The value of a key; nothing if it is absent, null or of another type, which is also an error.
+  // The value of a key; nothing if it is absent, null or of another type. Another type is an error.
   // Integers may have a zero fraction (8192.0); booleans and strings are not numbers.
   std::optional<double> number(std::string_view key);
   std::optional<std::int64_t> integer(std::string_view key);
@@ -92,8 +92,8 @@ class Reader {
   void accept(std::span<const std::string_view> keys);
   // Sets a text that error_about_others() adds to its message about this key.
   void explain(std::string_view key, std::string_view why) { explanations_.emplace_back(key, why); }
-  // The error for the first key with a value that was never asked for; nothing if there is none.
-  // Its message is "<key><is_not><the keys asked for>", with the most similar of these.
+  // The error for the first key that is not null and was never asked for; nothing if there is none.
+  // Its message is "<key><is_not><the keys asked for>", with the most similar of these keys.
   [[nodiscard]] std::optional<Error> error_about_others(ErrorCode code,
                                                         std::string_view is_not) const;
 

@@ -29,7 +29,7 @@ constexpr std::string_view with_attention =
 constexpr std::string_view without_attention =
     "linear_attention mamba mamba2 conv recurrent mlp moe linear lightning";
 
-// Whether the config has a rope dictionary for each layer type, so that there are no other types.
+// True if the config has a rope dictionary for each layer type. Layers then have no other types.
 bool has_dictionaries(const Reader& config) {
   const auto has_one = [&](std::string_view key) {
     const Json* const found = config.find(key);

@@ -188,7 +188,7 @@ struct ParameterSources {
     }
     const std::string_view key = name == "ramp" ? "truncate" : name;
     const Json* const found = rope.dictionary.find(key);
-    // Only these keys may be outside the dictionary. Overrides that put other keys there fail.
+    // Only these two keys may be outside the dictionary. Overrides that put others there fail.
     const bool may_be_beside = key == original || (key == "partial_rotary_factor" && !found);
     const bool is_beside =
         may_be_beside && !config.layout.is_nested && config.reader.find(key) != nullptr;

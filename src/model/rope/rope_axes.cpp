@@ -106,8 +106,8 @@ Counts without_zeros(const AxesForm& form) {
   return counts;
 }
 
-// Fits the sections of a class whose pairs alternate between axes to heads with another number of
-// pairs. As in the class's slices, no axis but the first gets more than every n-th pair.
+// For a class whose pairs alternate between axes: fits its sections to heads with another number of
+// pairs. As in the class's slices, axes after the first get at most every n-th pair (n axes).
 Counts dealt_in_turn(Counts counts, std::int64_t pairs) {
   const auto axes = static_cast<std::int64_t>(counts.size());
   counts.front() = pairs;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Config keys about rotary embedding, which are read, have no effect, or are refused.
+// Checks config keys about rotary embedding: finds those that are read, ignored or refused.
 #pragma once
 
 #include <string_view>

@@ -127,8 +127,8 @@ LayerTypeRope labelled(std::string label, Json dictionary, const std::string& pa
           .path = std::move(own_path)};
 }
 
-// A dictionary for each label. Every label must be the type of some layer, and each type with
-// attention must have a dictionary.
+// A dictionary for each label. Every label must be the type of some layer (see may_be_unused()).
+// Each type with attention must have a dictionary, unless its absence means no rotation.
 RopeLayout nested(const Dictionary& dictionary, const Family& family,
                   const std::vector<std::string>& labels, Findings& findings) {
   RopeLayout layout{.ropes = {}, .of_layer = {}, .is_nested = true};
@@ -164,7 +164,7 @@ RopeLayout nested(const Dictionary& dictionary, const Family& family,
   return layout;
 }
 
-// Gives a dictionary without a base the base outside the dictionaries.
+// Adds the base outside the dictionaries, or `otherwise`, to a dictionary without a base.
 void fill_base(Reader& config, std::string_view key, double otherwise, LayerTypeRope& rope) {
   const auto base = key.empty() ? std::nullopt : config.number(key);
   const bool is_new =
@@ -179,7 +179,7 @@ void fill_base(Reader& config, std::string_view key, double otherwise, LayerType
 }
 
 // The keys that rope_scaling adds to a dictionary with a rope_type: all keys, or rope_theta alone
-// if it has `type` and no rope_type.
+// if rope_scaling has `type` and no rope_type.
 Json added_by(Reader& scaling) {
   Json added = scaling.json();
   const Json* const type = scaling.find("type");
@@ -222,7 +222,7 @@ void find_flat(Reader& config, const Family& family) {
   }
 }
 
-// Adds rope_scaling to the dictionaries, as convert_rope_params_to_dict of Gemma 3 and similar.
+// Adds rope_scaling to the dictionaries, like convert_rope_params_to_dict of Gemma 3 and others.
 void add_scaling(Reader& config, const TwoBases& bases, Json::Object& types) {
   auto scaling = config.object("rope_scaling");
   if (!scaling || scaling->members().empty()) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rope dictionaries of a config, for all layers or for each layer type, converted to the form
-// of Transformers 5, in which each dictionary states its base.
+// The rope dictionaries of a config, for all layers or for each layer type. They are converted to
+// the form of Transformers 5, in which each dictionary states its base.
 #pragma once
 
 #include <algorithm>

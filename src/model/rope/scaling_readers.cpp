@@ -172,8 +172,8 @@ std::string read_rope_type(RopeReader& reader) {
   return name ? *name : old_name.value_or("default");
 }
 
-// Adds an error for a key that the rule has not read. It replaces the error for a missing key,
-// which the unknown key may misspell.
+// Adds an error for a key that the rule has not read. This error replaces an earlier one, which may
+// be about a missing key that the unknown key misspells.
 void refuse_other_keys(const RopeReader& reader, std::string_view rope_type) {
   const bool is_named = reader.find("rope_type") != nullptr || reader.find("type") != nullptr;
   const bool is_config = reader.document() == Document::config;
@@ -241,7 +241,7 @@ Scaling read_spec_scaling(const Reader& dictionary) {
     fail_unknown_rope_type(reader, rope_types(), *name);
     return NoScaling{};
   }
-  // A spec may also have YaRN in the forms of configs.
+  // A spec may state YaRN with the keys of configs, too.
   Scaling scaling = *std::move(found);
   if (std::holds_alternative<YarnScaling>(scaling)) {
     scaling = read_yarn(reader);

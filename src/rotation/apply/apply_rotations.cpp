@@ -92,9 +92,9 @@ void copy_features(const RowPart& part, std::int64_t begin, std::int64_t end) {
 // Heads per kernel call. The kernel reads them again for each block of pairs, from L1.
 constexpr std::int64_t heads_of_one_row = 32;
 
-// Rotates all tokens by one row (row_stride 0), which stays in registers. If heads and tokens nest,
-// the kernel takes the heads of all tokens as heads of one token. Otherwise it takes the tokens of
-// a head as heads, unless heads are adjacent (a fused projection), where the plain call is faster.
+// Rotates all tokens by one row (row_stride 0), which stays in registers. If all heads are equally
+// spaced, the kernel takes them as heads of one token. Otherwise it takes the tokens of a head as
+// heads. But if a token's heads are adjacent (a fused projection), the plain call is faster.
 void turn_by_one_row(const kernels::RotateJob& all, kernels::Rotate kernel,
                      std::int64_t element_bytes) {
   const bool nest = all.tokens == 1 || (all.src_token_stride == all.heads * all.src_head_stride &&

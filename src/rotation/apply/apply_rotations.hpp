@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work of rotate() after all checks, which cannot fail.
+// The part of rotate() that follows all checks. It cannot fail.
 #pragma once
 
 #include <cstddef>

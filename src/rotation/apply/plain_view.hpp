@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A check of a few nanoseconds that passes the views of nearly every call: adjacent features,
-// nesting strides, sizes far from any limit. view_checks.hpp decides about other views.
+// A check of a few nanoseconds that accepts the views of nearly every call: they have adjacent
+// features, nested strides and sizes far from any limit. view_checks.hpp decides about other views.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct ByteSpan {
 }
 
 // Number of elements from a view's first to its last. Nothing unless features are adjacent and each
-// other stride is beyond all elements that smaller strides reach, so that elements are distinct.
+// other stride exceeds the reach of all smaller ones. Elements are then distinct.
 [[nodiscard]] inline std::optional<std::int64_t> plain_reach(const Extents& n,
                                                              const Strides& s) noexcept {
   // Products of two numbers are then below 2^56, and bytes below 2^62.

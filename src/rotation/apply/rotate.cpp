@@ -17,8 +17,8 @@
 namespace rotary {
 namespace {
 
-// A call with plain views (plain_view.hpp) skips the checks of rotate_checks.hpp, about 100 ns, if
-// its direction is plain, too.
+// A call with a plain direction and plain views (plain_view.hpp) skips the checks of
+// rotate_checks.hpp, which saves about 100 ns.
 bool is_plain(Direction direction) {
   return direction == Direction::forward || direction == Direction::transpose;
 }

@@ -7,7 +7,7 @@
 namespace rotary {
 namespace {
 
-// f64 elements need f64 rows, all others f32 rows.
+// f64 elements need f64 rows, all others f32 rows. Rotations made for a dtype need that dtype.
 Status check_dtype(std::string_view name, DType dtype, const Rotations& rotations) {
   if (auto status = check_dtype(name, dtype); !status) return status;
   const auto made_for = rotations.tensors();

@@ -10,7 +10,7 @@
 
 namespace rotary {
 
-// Pairs gathered at a time. A head with more pairs cannot change its order in place.
+// Pairs gathered at a time. Only permute_in_place() can reorder a head with more pairs in place.
 inline constexpr std::int64_t strided_pairs_at_once = 256;
 
 struct StridedRotation {

@@ -255,7 +255,7 @@ Status apply_two_angles(HeadsView dst, ConstHeadsView src, const TwoAngleRows& r
     dst = without_unused_strides(dst);
     src = without_unused_strides(src);
     if (auto status = check(dst, src, rows); !status) return status;
-    // An empty view may have any sizes.
+    // Empty views need no work, whatever their other sizes.
     const bool is_empty = dst.extents.tokens == 0 || dst.extents.heads == 0;
     if (!is_empty) apply_all(dst, src, rows);
     return {};
