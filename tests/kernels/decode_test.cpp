@@ -109,23 +109,6 @@ TEST(Decode, ReadsShawVectorsAcrossSplits) {
   }
 }
 
-TEST(Decode, EqualsTheLastRowOfPrefillWithShawVectors) {
-  AttendCase each = long_case(2100, 2100);
-  each.encoding = {.shaw_keys = vectors_of({40, 0}, 12), .shaw_values = vectors_of({40, 0}, 9)};
-  Attended prefill(each);
-  ASSERT_TRUE(prefill.run());
-  each.shape.queries = 1;
-  Attended step(each);
-  const Extents heads{.tokens = 1, .heads = 2, .features = 12};
-  test::for_each_element(heads, [&](const test::HeadIndex& at, std::int64_t feature) {
-    step.q.set(at, feature, prefill.q.at({0, 2099, at.head}, feature));
-  });
-  step.k = prefill.k;
-  step.v = prefill.v;
-  ASSERT_TRUE(step.run());
-  EXPECT_LE(difference(step.out, 0, prefill.out, 2099), 2 * bound_of(prefill, 0));
-}
-
 // Keys are split for up to 16 queries. 16 rows of a kv head are streamed, 24 are packed.
 TEST(Decode, IsWithinTheBoundForFewQueries) {
   for (const std::int64_t queries : {2, 8, 12, 17}) {

@@ -17,7 +17,6 @@ namespace {
 
 using test::AttendCase;
 using test::Attended;
-using test::HeadIndex;
 using test::is_right;
 using test::Layout;
 
@@ -53,30 +52,13 @@ TEST(PositionMaps, AttentionFollowsTheirDefinition) {
   for (const PositionMap& map : maps()) {
     EXPECT_TRUE(is_right(case_of(map))) << map.index();
     EXPECT_TRUE(is_right(case_of(map, 3, 19, Pairing::interleaved))) << map.index();
+    EXPECT_TRUE(is_right(case_of(map, 1, 61))) << map.index();
   }
   for (const PositionMap& map :
        {PositionMap{ReRope{200}}, PositionMap{LeakyReRope{30, 3}}, PositionMap{SelfExtend{65, 16}},
         PositionMap{DualChunk{300, 37}}, PositionMap{ClippedAngle{}}}) {
     EXPECT_TRUE(is_right(case_of(map, 9, 530))) << map.index();
     EXPECT_TRUE(is_right(case_of(map, 20, 300, Pairing::interleaved_to_half))) << map.index();
-  }
-}
-
-// A step has the last queries of the full call and all its keys. Both are within the bound.
-TEST(PositionMaps, DecodeStepsAgreeWithOneCall) {
-  for (const PositionMap& map : maps()) {
-    Attended whole(case_of(map, 61, 61));
-    ASSERT_TRUE(is_right(whole));
-    for (const std::int64_t queries : {1, 2, 9}) {
-      Attended last(case_of(map, queries, 61));
-      test::copy_elements(last.k, whole.k);
-      test::copy_elements(last.v, whole.v);
-      const std::int64_t first = 61 - queries;
-      test::for_each_element(last.q.extents(), [&](const HeadIndex& at, std::int64_t f) {
-        last.q.set(at, f, whole.q.at({.token = first + at.token, .head = at.head}, f));
-      });
-      ASSERT_TRUE(is_right(last)) << map.index() << " " << queries;
-    }
   }
 }
 
