@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Corner cases: packed, distant and reversed positions, FIRE's pieces, table rows that no position
-// reaches, and empty blocks.
+// Corner cases: packed, distant and reversed positions, FIRE's pieces, and table rows that no
+// position reaches.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -240,18 +240,6 @@ TEST(RelativeCorners, CopeGradientsReadOnlyTheRowsOfTheirPositions) {
                                   {.first_query = 2}));
   EXPECT_EQ(d_q, Numbers{6});
   EXPECT_EQ(d_table, (Numbers{0.5, 2, 0.5, 0}));
-}
-
-// No loop runs over these 2^80 rows without keys.
-TEST(RelativeCorners, RowsWithoutKeysTakeNoTime) {
-  const std::int64_t many = std::int64_t{1} << 40;
-  const ScoresExtents n{.batch = many, .heads = 3, .queries = many, .keys = 0};
-  const ScoresView view{nullptr, DType::f32, n, {}};
-  for (const Sample& sample : test::samples()) {
-    Numbers gradients(static_cast<std::size_t>(parameter_count(sample.bias)));
-    EXPECT_TRUE(add_bias_gradient(gradients, sample.bias, view, BiasRange{}).ok());
-    EXPECT_TRUE(fill_bias(view, sample.bias, BiasRange{}).ok());
-  }
 }
 
 }  // namespace
