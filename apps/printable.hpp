@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shows text from outside (file names, keys and values of configs, arguments). Characters that a
-// terminal obeys, that end a line or that XML forbids become escapes. Nothing else escapes them:
+// terminal obeys, that end a line or that XML forbids become escapes, here and nowhere else:
 //   general category                     escape
 //   Cc  control: C0, DEL, C1             \u001b
 //   Cf  format: bidirectional controls,  \u202e, \U000e0041

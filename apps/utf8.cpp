@@ -7,7 +7,7 @@
 namespace rotary::cli {
 namespace {
 
-// A row of table 3-7: lead bytes, length, and the allowed second bytes.
+// A row of Unicode's table 3-7: lead bytes, length, and the allowed second bytes.
 struct Sequences {
   unsigned char lead_first, lead_last;
   std::size_t length;
