@@ -20,7 +20,7 @@ using reference::HeadIndex;
 
 [[nodiscard]] std::vector<double> head_at(const ConstHeadsView& view, const HeadIndex& at);
 
-// A cos and A sin of each pair, from the token's row.
+// The cos and sin of each pair from the token's row, which includes the attention factor.
 [[nodiscard]] std::vector<reference::CosSin> row_at(const Rotations& rotations, std::int64_t batch,
                                                     std::int64_t token);
 
