@@ -26,7 +26,7 @@ struct StretchedRotary {
 struct StretchedEngine {
   std::string_view engine;
   std::string flags;   // empty if no flags exist, or if the config needs none
-  std::string remark;  // how the engine deviates; empty if it computes this candidate
+  std::string remark;  // how the engine deviates, or that this is not known; empty otherwise
 };
 
 struct StretchCandidate {
