@@ -103,7 +103,7 @@ def text_config(classes, config, part):
         return None
     whole = classes[config["model_type"]].from_dict(config)
     text = whole.get_text_config(decoder=True)
-    is_flat = text is not whole and part is None  # an older file, maybe unknown to the class
+    is_flat = text is not whole and part is None  # older files have the text's keys at the top
     return type(text).from_dict(config) if is_flat else text
 
 

@@ -90,7 +90,7 @@ def cases(model):
 
 
 def forms_of(rule, keys, labels):
-    """(form, rope keys) for one dictionary."""
+    """Yields (form, rope keys) for each form in which configs state a rule and its keys."""
     body, theta = {"rope_type": rule} | keys, {"rope_theta": THETA}
     yield "scaling_type", theta | {"rope_scaling": {"type": rule} | keys}
     yield "scaling_rope_type", theta | {"rope_scaling": body}
