@@ -43,7 +43,7 @@ int main() {
                           .rotations = rotary::NumeratorRotations{*rows, *rows},
                           .state = from});
   };
-  // S, z and exponents for each head; zeros mean no keys yet.
+  // The state: for each head, sums of ϕ(k) vᵀ and of ϕ(k), and an exponent; zeros: no keys yet.
   std::vector<double> values(heads * features * features);
   std::vector<double> keys(heads * features);
   std::vector<double> exponents(heads);
