@@ -127,8 +127,8 @@ class Session {
   void check_value(bool is_that_of_cpp, std::string_view what, bool has_failed);
   // Checks that a handle exists after ROTARY_OK and is NULL otherwise.
   static void check_made(rotary_status got, const void* made);
-  // Makes a handle by make(&handle), or passes NULL instead, and its twin by make_twin(). is_legal:
-  // C must not refuse the arguments by itself. Returns both if both were made.
+  // Makes a handle by make(&handle), or passes NULL instead, and its twin by make_twin(). Returns
+  // both if both were made. is_legal: C's own checks pass, so C++ decides about the arguments.
   template <class Twin, class Make, class MakeTwin>
   std::optional<Twin> make(bool is_legal, const Make& make, const MakeTwin& make_twin);
 
