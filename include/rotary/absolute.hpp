@@ -56,7 +56,7 @@ inline constexpr std::array all_sinusoidal_spacings = {SinusoidalSpacing::even,
 // "even", "ends".
 [[nodiscard]] ROTARY_API std::string_view to_string(SinusoidalSpacing spacing) noexcept;
 
-// One sinusoidal encoding. Members whose values differ between models have no default.
+// One sinusoidal encoding. dim, base, layout and spacing must be given.
 struct SinusoidalSpec {
   std::int64_t dim = 0;   // d, number of features: 1 to 2^20, from 4 with spacing ends
   Required<double> base;  // finite, > 1; 10000 in every known model

@@ -76,7 +76,7 @@ inline constexpr std::array all_axis_exponents = {AxisExponents::shared, AxisExp
 [[nodiscard]] ROTARY_API std::string_view to_string(AxisArrangement arrangement) noexcept;
 [[nodiscard]] ROTARY_API std::string_view to_string(AxisExponents exponents) noexcept;
 
-// Each list has one entry for each axis, in the order of a position's coordinates.
+// Lists have one entry for each axis, in the order of a position's coordinates (except `order`).
 struct Axes {
   std::vector<std::int64_t> pairs;  // each >= 1, in sum rotary_dim / 2 (mrope_section)
   AxisArrangement arrangement = AxisArrangement::blocks;

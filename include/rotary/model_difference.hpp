@@ -43,8 +43,8 @@ struct FieldDifference {
 };
 
 // Two rotations of the same head, compared in exact arithmetic at the positions of a context. A row
-// is A cos and A sin of each pair at one position, with the two features that the pair reads. (The
-// features that it writes change no score.) All axes have the same position, as in text.
+// has A cos and A sin of each pair at one position, where A is the attention factor, and the two
+// features that it reads (those that it writes change no score). All axes share the position.
 struct RowsDifference {
   // The first position whose rows differ by more than row_tolerance; absent: none in the context.
   std::optional<std::int64_t> first_position = {};

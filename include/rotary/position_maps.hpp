@@ -113,8 +113,8 @@ struct MappedAttention {
 // x, y of a pair become
 //   x cos φ - y sin φ,  y cos χ + x sin χ,
 // where φ and χ are the angles of the two features. Norms change, scores do not depend on distance
-// alone, and nothing can invert or shift the result. Use it only for models that were trained with
-// it. docs/theory/axes.md.
+// alone, and no function here inverts or shifts the result. Use it only for models that were
+// trained with it. docs/theory/axes.md.
 //
 //   const auto angles = *vjepa2_two_angles(64);
 //   const auto grid = *grid_positions({.frames = 8, .rows = 16, .columns = 16});

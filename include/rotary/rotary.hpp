@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole C++ API: config -> RotarySpec -> Frequencies -> Rotations -> rotate, append, attend;
-// absolute and relative encodings, linear attention. A library built with ROTARY_CORE_ONLY has only
-// RotarySpec -> Frequencies -> Rotations -> rotate.
+// The C++ API without threads.hpp and numeric_contract.hpp: config -> RotarySpec -> Frequencies ->
+// Rotations -> rotate, append, attend; absolute and relative encodings, linear attention. A library
+// built with ROTARY_CORE_ONLY has only RotarySpec -> Frequencies -> Rotations -> rotate.
 //
 //   const auto model = resolve(config_json);
 //   const auto frequencies = make_frequencies(model->only_rotary()->spec);
