@@ -94,8 +94,8 @@ void disturb(Positions& positions) {
   }
 }
 
-// The largest sum of a bias's absolute terms. FIRE adds products, Sandwich adds cosines. For other
-// kinds, the largest absolute bias.
+// At least the sum of the absolute values of a bias's terms (FIRE adds products, Sandwich adds
+// cosines). For other kinds, the largest absolute bias.
 double bias_terms_of(const Encoding& encoding, const ModelConfig& config, Transformer& model) {
   const auto* bias = std::get_if<BiasEncoding>(&encoding.kind);
   if (bias == nullptr) return 0;

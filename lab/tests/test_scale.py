@@ -165,7 +165,7 @@ class Scale(LabCase):
                 found.append(process)
         return found
 
-    def test_data_parallel_shares_a_cell_and_names_a_lost_process(self):
+    def test_data_parallel_ranks_share_a_cell_and_stop_if_one_is_lost(self):
         one = ("--only", "rope", "--seeds", "1", "--data-parallel")
         port = free_port()
         ranks = [self.start(300, "shared", *one, environment=rank_environment(rank, 2, port))

@@ -121,7 +121,7 @@ double loss_with(const Cell& cell, const std::string& checkpoint, std::vector<do
   return learner->validation_loss();
 }
 
-TEST_F(Training, AnUnrotatedPairLosesAsMuchAsAPairOfFrequencyZero) {
+TEST_F(Training, AnUnrotatedPairRaisesTheLossAsMuchAsFrequencyZero) {
   Cell cell = tiny_cells("causal_lm", {"rope"})[0];
   cell.model.layers = 1;
   cell.training.evaluate_lengths = {1};
