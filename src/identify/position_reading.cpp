@@ -32,9 +32,9 @@ constexpr double told_apart = 10;
 constexpr double shortest = 1e-9;
 constexpr double clear = 0.05;
 constexpr double most_noise = 0.5;
-// The relative error of fast pairs' angles in float32, which decide a position. The rounding of the
-// exponent is enlarged by up to ln(base) / 4. Power, reciprocal, factor, position and product are
-// rounded once each.
+// The relative error, in float32, of the angles of fast pairs, which decide a position: one
+// rounding each of power, reciprocal, factor, position and product, and that of the exponent, which
+// the power enlarges by up to ln(base) / 4.
 constexpr double angle_error = 8 * 0x1p-24;
 
 double wrapped(double angle) { return angle - turn * std::nearbyint(angle / turn); }

@@ -59,7 +59,7 @@ void read_layers(Reader& config, ModelConfig& result) {
   }
 }
 
-// The head_dim from hidden size / heads (times HeadForm::multiple), which must be a whole number.
+// head_dim: hidden size / heads, which must be whole, / divided_by * multiple (both of HeadForm).
 std::int64_t divide_heads(Reader& config, ModelConfig& result) {
   const Family& family = result.family;
   const bool has_usual = family.keys.usual_size == UsualNames::the_same;

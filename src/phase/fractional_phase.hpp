@@ -27,8 +27,8 @@ struct SplitPosition {
   return {.whole = static_cast<std::uint64_t>(static_cast<std::int64_t>(position))};
 }
 
-// position * inv_freq / 2π modulo 1, in units of 2^-64. Requires turns_of(inv_freq). The error
-// is at most |position| times the error of turns plus half a unit.
+// position * inv_freq / 2π modulo 1, in units of 2^-64. Requires turns = turns_of(inv_freq). The
+// error is at most |position| times the error of turns plus half a unit.
 [[nodiscard]] std::uint64_t phase_of(const SplitPosition& position, const Turns& turns) noexcept;
 
 }  // namespace rotary

@@ -155,7 +155,7 @@ class Features {
                     .columns = row_});
   }
 
-  // |y|²/2 of a token; load_exponents() left y in memory.
+  // |y|²/2 of a token, computed from x, which load_exponents() left in memory.
   [[nodiscard]] double half_square(std::int64_t token) const {
     if (random_ == nullptr) return 0;
     const std::int64_t x_row = padded(call_.sizes.directions);

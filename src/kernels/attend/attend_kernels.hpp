@@ -10,7 +10,7 @@
 // Both leave a row's softmax unfinished in a SoftmaxState. A row's keys can thus come in several
 // calls, such as one for sinks and one for a window. States over different keys can be merged.
 //
-// Keys are counted from 0; a tile begins at a multiple of keys_of_tile. A row's summation order
+// Keys are counted from 0; calls begin at a multiple of keys_of_tile. A row's summation order
 // depends only on its limits, its bias and the keys of each call, not on the call's other rows. A
 // key beyond a row's limits does not affect the row, even if the key holds NaN. Float pointers in
 // this header are aligned to attend_alignment bytes unless a comment says "unaligned".
@@ -110,8 +110,8 @@ struct QueriesJob {
 };
 
 // Keys [first_key, end_key) that a row attends to. The bias of key j's score is bias[bias_of_key_0
-// + j]. Kernels read the entries of up to keys_of_panel consecutive keys at once; the first is a
-// multiple of their number. A read outside [0, bias_count) is moved to the nearest entries inside.
+// + j]. Kernels read the entries of n <= keys_of_panel consecutive keys at once; the first key is a
+// multiple of n. A read outside [0, bias_count) is moved to the nearest entries inside.
 // A table whose last bias serves all farther keys (T5, Shaw) must thus end in keys_of_panel equal
 // entries. Any other table needs keys_of_panel extra entries, of any value, at each end.
 struct RowLimits {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Default sizes of configuration classes in Transformers. The config of a language model inside
-// another config may lack them (LLaVA 1.5, Qwen2-Audio, Idefics); other configs must state them.
+// Default sizes of configuration classes in Transformers. A config inside another config, of a
+// language model (LLaVA 1.5, Qwen2-Audio, Idefics) or a tower, may lack them; others may not.
 #pragma once
 
 #include <cstdint>

@@ -49,7 +49,7 @@ enum class SlidingRule {
 
 struct SlidingForm {
   SlidingIf present = SlidingIf::never;
-  std::int64_t period = 0;   // layer % period < period - 1; 0: an array in the file
+  std::int64_t period = 0;   // slides if layer % period < period - 1; 0: an array in the file
   bool dense_first = false;  // instead layer % period != 0
   SlidingBase base = SlidingBase::of_full;
   SlidingRule rule = SlidingRule::as_full;

@@ -164,7 +164,7 @@ RopeLayout nested(const Dictionary& dictionary, const Family& family,
   return layout;
 }
 
-// Adds the base outside the dictionaries, or `otherwise`, to a dictionary without a base.
+// Gives a dictionary without a base the one that the config has under `key`, or else `otherwise`.
 void fill_base(Reader& config, std::string_view key, double otherwise, LayerTypeRope& rope) {
   const auto base = key.empty() ? std::nullopt : config.number(key);
   const bool is_new =
