@@ -307,7 +307,7 @@ class InputsAsOutputsTest(OutputTest):
         self.assertIn(b"the file of the input 'standard input'", result.stderr)
         self.assertEqual(self.contents(), before)
 
-    def test_a_file_of_an_index_is_refused_as_the_output_of_another(self):
+    def test_an_output_that_is_another_input_of_the_index_is_refused(self):
         """The output of the first file is a link to the second input."""
         names = ["a.safetensors", "b.safetensors"]
         for layer, name in enumerate(names):

@@ -131,7 +131,7 @@ INDEXES = {
 
 class ResourcesTest(MeasuredTest):
     def test_every_input_is_measured(self):
-        """test_inputs.py compares CALLS with the inputs that help lists."""
+        """test_inputs.py compares CALLS with the inputs that `rotary help` lists."""
         here = {*RESOLVERS, *STRETCH, PERMUTE_BY, PERMUTE}
         self.assertEqual({name for name, calls in CALLS.items() if calls[0] not in here}
                          - SHAPES.keys(), set())

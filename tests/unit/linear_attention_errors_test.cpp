@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors of linear_attend and make_random_features state the requirement and the value, and leave
-// out and state unchanged. Also tests the statistics and bits of random features.
+// Errors of linear_attend and make_random_features state the requirement and the value. They leave
+// `out` and `state` unchanged. Also tests the statistics and bits of random features.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -41,8 +41,8 @@ TEST(Overlap, SlotsOfAFusedProjectionDoNotOverlap) {
   }
 }
 
-// The stride of an axis with one index is never used. So two views of the same single head are in
-// place, whatever their strides.
+// The stride of an axis with one index is never used. Two views of the same single head thus count
+// as in place, whatever their strides.
 TEST(Overlap, StridesOfAxesWithOneIndexAreIgnored) {
   const HeadWindow window{
       .head_dim = 4, .rotary_dim = 4, .first_feature = 0, .pairing = Pairing::half};

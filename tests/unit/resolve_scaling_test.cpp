@@ -159,7 +159,7 @@ TEST(QueryTemperature, LognGrowsBeyondTheTrainedContext) {
 }
 
 // Beam: exp(0.1 * log1p((p + 1) / 2048)).
-TEST(QueryTemperature, BeamGrowsAsAPower) {
+TEST(QueryTemperature, BeamsFactorGrowsAsAPowerOfThePosition) {
   const QueryTemperature rule = PowerTemperature{.exponent = 0.1, .interval_tokens = 2048};
   EXPECT_DOUBLE_EQ(query_factor(rule, 2047), std::pow(2.0, 0.1));
   EXPECT_DOUBLE_EQ(query_factor(rule, 1023 * 2048 - 1), std::pow(1024.0, 0.1));

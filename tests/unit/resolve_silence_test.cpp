@@ -128,7 +128,7 @@ TEST(SilentMistakes, NestedBasesReplaceTheOuterOneWithAWarning) {
   EXPECT_FALSE(warns(gemma, "rope_local_base_freq"));
 }
 
-TEST(SilentMistakes, UnreadPositionEmbeddingTypesAreRefused) {
+TEST(SilentMistakes, WrongPositionEmbeddingTypesAreRefusedExceptAbsolute) {
   for (const std::string_view name : {"relative_key", "alibi", "learned"}) {
     not_supported(
         llama_with(test::member("position_embedding_type", test::json_text(name))),

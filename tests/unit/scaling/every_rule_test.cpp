@@ -277,7 +277,7 @@ bool must_be_given(const Member& value) {
   return std::is_same_v<Member, std::vector<double>>;
 }
 
-TEST(EveryRule, SaysWhichKeyIsMissingOrMistyped) {
+TEST(EveryRule, RefusesMissingAndMistypedKeys) {
   for (const std::string_view name : rope_types()) {
     const Scaling scaling = scaling_named(name).value();
     bool has_required = false;
