@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every .cpp and .c must be built: a CMakeLists.txt of its folder or of one above must name it."""
+"""Every .cpp and .c must be built: a CMakeLists.txt of its folder or of one above must name it, or
+the folder of a .cpp."""
 
 import pathlib
 import re
@@ -32,7 +33,7 @@ def listed_words(text):
 def is_listed(path, words):
     for folder in path.parents:
         name = path.relative_to(folder)
-        # A build function may add the ending.
-        if {str(name), str(name.with_suffix(""))} & words.get(folder, set()):
+        # A build function may add the ending, or take all .cpp files of a folder.
+        if {str(name), str(name.with_suffix("")), f"{name.parent}/"} & words.get(folder, set()):
             return True
     return False

@@ -47,7 +47,10 @@ def listed_sources(tree):
         if file.path == LIST:
             for condition, target, words in SOURCES.findall(COMMENT.sub("", file.text)):
                 part = condition or target or "core"
-                part_of.update(("src/" + word, part) for word in words.split() if part in SEES)
+                named = {"src/" + word for word in words.split()} if part in SEES else ()
+                for path in tree.paths:
+                    if {path, path.rpartition("/")[0] + "/"} & set(named):
+                        part_of[path] = part
     return part_of
 
 
