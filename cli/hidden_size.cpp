@@ -38,13 +38,14 @@ std::pair<SortedJson, std::string> language_model(std::string_view config_json) 
 
 }  // namespace
 
-std::vector<std::int64_t> head_counts_of(std::string_view config_json) {
-  const SortedJson config = language_model(config_json).first;
+std::vector<std::int64_t> head_counts_of(std::string_view config_json,
+                                         const ResolveOptions& options) {
+  const auto [config, outer] = language_model(config_json);
   std::vector<std::int64_t> counts;
   for (const char* const key : {"num_attention_heads", "n_head", "n_heads", "num_heads",
                                 "num_key_value_heads", "n_head_kv", "n_kv_heads"}) {
-    if (!config.is_object() || !config.contains(key) || !config[key].is_number_integer()) continue;
-    counts.push_back(config[key].get<std::int64_t>());
+    const SortedJson value = value_at(config, outer, key, options);
+    if (value.is_number_integer()) counts.push_back(value.get<std::int64_t>());
   }
   return counts;
 }

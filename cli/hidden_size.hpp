@@ -18,7 +18,8 @@ inline constexpr std::int64_t usual_hidden_size = 4096;
 [[nodiscard]] std::optional<std::int64_t> hidden_size_of(std::string_view config_json,
                                                          const ResolveOptions& options);
 
-// The numbers of query heads and key heads in the config.
-[[nodiscard]] std::vector<std::int64_t> head_counts_of(std::string_view config_json);
+// The numbers of query heads and key heads.
+[[nodiscard]] std::vector<std::int64_t> head_counts_of(std::string_view config_json,
+                                                       const ResolveOptions& options);
 
 }  // namespace rotary::cli

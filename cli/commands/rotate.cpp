@@ -138,8 +138,8 @@ void warn_about_queries(const Arguments& arguments, const ModelSpec& model, std:
 // Suspects a wrong layout if the number of tokens is a head count of the model and the number of
 // heads is not.
 std::vector<std::string> layout_warnings(const std::vector<Job>& jobs, std::string_view config,
-                                         std::string_view layout) {
-  const std::vector<std::int64_t> counts = head_counts_of(config);
+                                         const Arguments& arguments) {
+  const std::vector<std::int64_t> counts = head_counts_of(config, arguments.model.resolving);
   const auto is_count = [&](std::int64_t n) { return std::ranges::count(counts, n) != 0; };
   std::vector<std::string> warnings;
   for (const Job& job : jobs) {
@@ -149,7 +149,7 @@ std::vector<std::string> layout_warnings(const std::vector<Job>& jobs, std::stri
         fmt::format("--{} has {} tokens, as many as the model has heads, and {} heads, which it "
                     "has not: is its "
                     "layout not {}?",
-                    job.name, tokens, heads, layout));
+                    job.name, tokens, heads, to_string(arguments.layout)));
   }
   return warnings;
 }
@@ -179,8 +179,7 @@ std::string run_rotate(const Arguments& arguments, OutputForm form) {
 
   const TokenPlaces places = read_places(arguments.first_position, arguments.positions);
   std::vector<Job> jobs = read_jobs(arguments);
-  const std::vector<std::string> suspicious =
-      layout_warnings(jobs, config.json, to_string(arguments.layout));
+  const std::vector<std::string> suspicious = layout_warnings(jobs, config.json, arguments);
   print_warnings("rotate", suspicious);
   model.warnings.insert(model.warnings.end(), suspicious.begin(), suspicious.end());
   const Tensor& tensor = jobs.front().tensor;
