@@ -92,7 +92,8 @@ struct QuantizedKeys {
 // The position encodings that attend() applies, not owned. null: none, or applied before the call.
 struct AttentionEncoding {
   // Rotations for q, and for keys that are stored unrotated: one row for each token of q, or of k.
-  // Each may be given alone. With xPos their roles are query and key.
+  // Both must have the same window. Each may be given alone unless its pairing moves features. With
+  // xPos their roles are query and key.
   const Rotations* q_rotations = nullptr;
   const Rotations* k_rotations = nullptr;
   const RelativeBias* bias = nullptr;  // has q's heads

@@ -174,7 +174,12 @@ TEST_F(AttendErrors, InvalidEncodingsAreRefused) {
   refuse(c.options.encoding.q_rotations = &other_head,
          {"q_rotations: rows must be for head_dim 6", "got head_dim 8"});
   with_both();
-  refuse(c.options.encoding.q_rotations = &reordered, {"interleaved_to_half", "both must"});
+  refuse(c.options.encoding.q_rotations = &reordered,
+         {"q_rotations and k_rotations must rotate the same features in the same pairs",
+          "got 6 from 0, interleaved_to_half and 6 from 0, half"});
+  refuse(c.options.encoding = {.q_rotations = &reordered},
+         {"both are required with pairing interleaved_to_half"});
+  with_both();
   refuse(c.options.encoding = {.k_rotations = &of_q},
          {"k_rotations: rows must be for", "tokens 5", "tokens 3"});
 

@@ -52,8 +52,20 @@ Status check_rows(const Turned& turned) {
   return {};
 }
 
-bool reorders(const Rotations* rotations) {
-  return rotations != nullptr && !keeps_order(rotations->window().pairing);
+Status check_windows(const Rotations* q, const Rotations* k) {
+  if (q != nullptr && k != nullptr) {
+    const HeadWindow& a = q->window();
+    const HeadWindow& b = k->window();
+    if (a == b) return {};
+    return invalid_argument(
+        "q_rotations and k_rotations must rotate the same features in the same pairs, got ",
+        a.rotary_dim, " from ", a.first_feature, ", ", to_string(a.pairing), " and ", b.rotary_dim,
+        " from ", b.first_feature, ", ", to_string(b.pairing));
+  }
+  const Rotations* const only = q != nullptr ? q : k;
+  if (only == nullptr || keeps_order(only->window().pairing)) return {};
+  return invalid_argument("q_rotations and k_rotations: both are required with pairing ",
+                          to_string(only->window().pairing), ", which moves features");
 }
 
 // The extents that k_rotations must have. With pages, they may have more tokens than any sequence.
@@ -81,9 +93,7 @@ Status check_rotations(const AttendCall& call) {
   for (const Turned& of : turned) {
     if (auto status = check_rows(of); !status) return status;
   }
-  if (reorders(encoding.q_rotations) == reorders(encoding.k_rotations)) return {};
-  return invalid_argument("q_rotations and k_rotations: where one has pairing ",
-                          "interleaved_to_half, which changes the order of features, both must");
+  return check_windows(encoding.q_rotations, encoding.k_rotations);
 }
 
 constexpr std::string_view way_out =
