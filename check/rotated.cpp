@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "check/views.hpp"
+#include "reference/forms.hpp"
 #include "reference/recipes.hpp"
 #include "rotary/numeric_contract.hpp"
 
@@ -25,16 +26,15 @@ bool is_covered(DType dtype, const std::array<long double, 2>& before, long doub
 
 std::pair<std::int64_t, std::int64_t> features_read(const HeadWindow& window, Direction direction,
                                                     std::int64_t pair) noexcept {
-  const Pairing pairing = window.pairing;
-  const bool permutes = pairing == Pairing::interleaved_to_half;
-  const bool in_halves = permutes ? direction != Direction::forward : pairing == Pairing::half;
+  const bool is_forward = direction == Direction::forward;
   const std::int64_t begin = window.first_feature;
-  if (in_halves) {
-    const std::int64_t of_block = window.pairs() / window.blocks;
-    const std::int64_t first = begin + pair + pair / of_block * of_block;
-    return {first, first + of_block};
+  if (is_forward ? reference::reads_neighbours(window.pairing)
+                 : reference::writes_neighbours(window.pairing)) {
+    return {begin + 2 * pair, begin + 2 * pair + 1};
   }
-  return {begin + 2 * pair, begin + 2 * pair + 1};
+  const std::int64_t of_block = window.pairs() / window.blocks;
+  const std::int64_t first = begin + pair + pair / of_block * of_block;
+  return {first, first + of_block};
 }
 
 std::pair<std::int64_t, std::int64_t> features_written(const HeadWindow& window,

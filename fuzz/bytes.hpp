@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 
 #include "fuzz/check.hpp"
@@ -27,6 +28,10 @@ class Bytes {
   // A number in [first, last], from one byte: last - first < 256.
   [[nodiscard]] std::int64_t number(std::int64_t first, std::int64_t last) {
     return first + byte() % (last - first + 1);
+  }
+
+  [[nodiscard]] auto one_of(const auto& list) {
+    return list[static_cast<std::size_t>(number(0, std::ssize(list) - 1))];
   }
 
   // True for one byte value in `count`.

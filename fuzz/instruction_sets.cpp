@@ -53,7 +53,7 @@ HeadWindow decode_window(Bytes& input) {
   return {.head_dim = first + 2 * pairs + rest,
           .rotary_dim = 2 * pairs,
           .first_feature = first,
-          .pairing = all_pairings[static_cast<std::size_t>(input.number(0, 2))]};
+          .pairing = input.one_of(all_pairings)};
 }
 
 Strides decode_strides(Bytes& input, const Extents& extents) {

@@ -18,7 +18,7 @@ HeadWindow decode_window(Bytes& input, std::int64_t head_dim) {
   return {.head_dim = head_dim,
           .rotary_dim = 2 * pairs,
           .first_feature = first,
-          .pairing = all_pairings[static_cast<std::size_t>(input.number(0, 2))]};
+          .pairing = input.one_of(all_pairings)};
 }
 
 Axes decode_ordered_strides(Bytes& input, const Axes& counts, Features features) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // x * cos + rotated(x) * sin, RoFormer (arXiv 2104.09864) eq. 34. In version 5 the last pair is
 // (-x_d, x_{d-1}); widely copied code has (-x_{d-1}, x_d), which is no rotation. rotated(x) is
-// rotate_every_two for pairing interleaved, rotate_half for half. interleaved_to_half moves even
-// features before odd ones, then rotates as half (DeepSeek-V3's apply_rotary_pos_emb_interleave in
-// Transformers).
+// rotate_every_two for pairing interleaved, rotate_half for half. A pairing that moves pairs moves
+// them to the order that it writes, then rotates there, as DeepSeek-V3's
+// apply_rotary_pos_emb_interleave does in Transformers.
 #include <algorithm>
 #include <cstddef>
 
@@ -83,10 +83,14 @@ std::vector<long double> rotate_by_elements(std::span<const long double> x,
   const auto turning = x.subspan(static_cast<std::size_t>(window.first_feature),
                                  static_cast<std::size_t>(window.rotary_dim));
   const Pairing pairing = window.pairing;
-  if (pairing == Pairing::interleaved_to_half) {
+  if (reads_neighbours(pairing) != writes_neighbours(pairing)) {
+    const bool to_neighbours = writes_neighbours(pairing);
+    const auto move = to_neighbours ? even_between_odd : even_before_odd;
+    const auto move_back = to_neighbours ? even_before_odd : even_between_odd;
+    const Pairing moved = to_neighbours ? Pairing::interleaved : Pairing::half;
     const auto turned = rotation.direction == Direction::forward
-                            ? turn(even_before_odd(turning), Pairing::half, rotation)
-                            : even_between_odd(turn(turning, Pairing::half, rotation));
+                            ? turn(move(turning), moved, rotation)
+                            : move_back(turn(turning, moved, rotation));
     std::copy(turned.begin(), turned.end(), result.begin() + window.first_feature);
     return result;
   }

@@ -210,8 +210,9 @@ void declare(OptionParser& parser, Arguments& arguments) {
   parser.add("--tokens LIST", wish.tokens, list_of(integer({1, most_tokens})),
              "tokens of a call: 1 is a decode step");
   parser.add("--dtypes LIST", wish.dtypes, list_of(one_of(kernel_dtypes)), "of f32, bf16, f16");
-  parser.add("--pairings LIST", wish.pairings, list_of(one_of(all_pairings)),
-             "of half, interleaved, interleaved_to_half");
+  parser.add(
+      "--pairings LIST", wish.pairings, list_of(one_of(all_pairings)),
+      fmt::format("of {}", names_text(all_pairings, [](Pairing p) { return to_string(p); })));
   parser.add("--threads LIST", wish.threads, list_of(integer({1, most_threads})),
              "numbers of threads, of rotary::threads");
   parser.add_flag("--full",

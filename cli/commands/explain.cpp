@@ -128,7 +128,8 @@ explain::Numbers read_numbers(const Arguments& arguments, const Topic& topic) {
           "explain rotation needs a CONFIG, or numbers to rotate: --values 0.5,-1,1.5,2 "
           "--position 3 --pairing half");
   require(has_config || arguments.model.resolving.pairing || !(is_rotation || arguments.values),
-          "--pairing is required with --values: half, interleaved or interleaved_to_half");
+          "--pairing is required with --values: {}",
+          names_text(all_pairings, [](Pairing p) { return to_string(p); }));
   explain::Numbers numbers = has_config ? with_config(arguments) : without_config(arguments);
   numbers.query = query_of(arguments, numbers.frequencies.window.head_dim);
   numbers.query_position = arguments.position.value_or(explain::example_position);

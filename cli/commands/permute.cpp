@@ -24,8 +24,7 @@ struct Arguments {
   [[nodiscard]] bool is_index() const { return weights.ends_with(".json"); }
 };
 
-// The two orders of rows. A model with pairing interleaved_to_half has its rows in the interleaved
-// order.
+// The two orders of rows: those that a rotation reads.
 constexpr std::array orders = {Pairing::half, Pairing::interleaved};
 
 // --config, else the config.json in the folder of the weights.
@@ -39,7 +38,7 @@ std::string config_of(const Arguments& arguments) {
 }
 
 Pairing order_of(const RotarySpec& spec) {
-  return spec.pairing == Pairing::half ? Pairing::half : Pairing::interleaved;
+  return reads_halves(spec.pairing) ? Pairing::half : Pairing::interleaved;
 }
 
 // The order of rows now, from --from or the config.

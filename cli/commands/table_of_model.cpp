@@ -27,7 +27,7 @@ struct Table {
 // Appends a row of pairs in the columns of the form.
 void append_columns(std::vector<float>& rows, std::span<const float> pairs, Form form,
                     Pairing pairing) {
-  const bool interleaved = pairing == Pairing::interleaved;
+  const bool interleaved = !writes_halves(pairing);
   for (const float value : pairs) {
     rows.push_back(value);
     if (form == Form::hf && interleaved) rows.push_back(value);

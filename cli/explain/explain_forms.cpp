@@ -14,28 +14,21 @@ constexpr std::size_t most_shown_of_matrix = 8;
 
 // The element-wise form for features in the order of this pairing.
 Elements own_elements(Pairing pairing) {
-  return pairing == Pairing::half ? Elements::rotate_half : Elements::every_two;
+  return reads_halves(pairing) ? Elements::rotate_half : Elements::every_two;
 }
 
 // The form's formula for features in the order of the pairing. P is the order (0, 2, 4, ..., 1, 3,
 // 5, ...).
 Json element_form(const FormInput& input, const Vector& x, Elements elements) {
-  const bool is_every_two = elements == Elements::every_two;
-  const auto how = [&]() -> std::string_view {
-    switch (input.pairing) {
-      case Pairing::half:
-        return is_every_two ? "P (P^-1 x * cos + rotate_every_two(P^-1 x) * sin)"
-                            : "x * cos + rotate_half(x) * sin";
-      case Pairing::interleaved:
-        return is_every_two ? "x * cos + rotate_every_two(x) * sin"
-                            : "P^-1 (P x * cos + rotate_half(P x) * sin)";
-      case Pairing::interleaved_to_half:
-        return is_every_two ? "P (x * cos + rotate_every_two(x) * sin)"
-                            : "P x * cos + rotate_half(P x) * sin";
-    }
-    return {};
-  }();
-  return {{"name", is_every_two ? "element-wise" : "rotate_half"},
+  const bool in_halves = elements == Elements::rotate_half;
+  const std::string moved = in_halves == reads_halves(input.pairing) ? "x"
+                            : in_halves                              ? "P x"
+                                                                     : "P^-1 x";
+  std::string how = fmt::format("{0} * cos + {1}({0}) * sin", moved,
+                                in_halves ? "rotate_half" : "rotate_every_two");
+  if (in_halves != writes_halves(input.pairing))
+    how = fmt::format("{} ({})", in_halves ? "P^-1" : "P", how);
+  return {{"name", in_halves ? "rotate_half" : "element-wise"},
           {"how", how},
           {"result", by_elements_in_order(input, x, elements)}};
 }
@@ -83,7 +76,7 @@ Json forms_document(const Numbers& numbers, const FormInput& input, const Vector
   json["library_deviation"] = deviation;
   json["library_bound"] = most;
   // The other pairing on the same features, and the order that would correct it.
-  const Pairing other = input.pairing == Pairing::half ? Pairing::interleaved : Pairing::half;
+  const Pairing other = reads_halves(input.pairing) ? Pairing::interleaved : Pairing::half;
   const Vector result = by_elements(input, x, own_elements(other));
   json["other_pairing"] = {{"pairing", to_string(other)},
                            {"result", result},
@@ -145,7 +138,7 @@ std::string forms_text(const Numbers& numbers, const FormInput& input, const Vec
                        const Json& json) {
   std::string text = query_text(numbers) + spec_text(numbers);
   if (x.size() != numbers.query.size()) text += "only the features that turn are shown\n";
-  const bool is_half = input.pairing == Pairing::half;
+  const bool is_half = reads_halves(input.pairing);
   for (const Json& form : json["forms"]) {
     const auto name = form["name"].get<std::string_view>();
     text += fmt::format("\n{:<13}{}\n", name, form["how"].get<std::string_view>());

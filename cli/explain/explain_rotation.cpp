@@ -70,8 +70,7 @@ std::string frequency_lines(const Numbers& numbers, const std::vector<Pair>& pai
 std::string step_lines(const Numbers& numbers, const std::vector<Pair>& pairs,
                        const Vector& result) {
   const Vector& x = numbers.query;
-  const bool changes_order =
-      numbers.frequencies.window.pairing.get() == Pairing::interleaved_to_half;
+  const bool changes_order = !keeps_order(numbers.frequencies.window.pairing);
   std::string text = "1  Pairs: which features turn together\n";
   text += pair_lines(pairs, [&](std::size_t, const Pair& pair) {
     return fmt::format("(x{}, x{}) = ({}, {})", pair.first_feature, pair.second_feature,

@@ -119,7 +119,7 @@ Map other_pairing(const Numbers& numbers) {
   return [&numbers](const Vector& head, std::int64_t position, Role) {
     const FormInput input(numbers.frequencies, position);
     const Elements elements =
-        input.pairing == Pairing::half ? Elements::every_two : Elements::rotate_half;
+        reads_halves(input.pairing) ? Elements::every_two : Elements::rotate_half;
     Vector result = head;
     std::ranges::copy(by_elements(input, numbers.window_of(head), elements),
                       result.begin() + numbers.frequencies.window.first_feature);

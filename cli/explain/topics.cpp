@@ -50,8 +50,8 @@ std::vector<Pair> pairs_at(const Frequencies& frequencies, std::int64_t position
   const HeadWindow& window = frequencies.window;
   const auto pair_count = static_cast<std::size_t>(window.pairs());
   const auto begin = static_cast<std::size_t>(first_feature);
-  const bool from_halves = window.pairing.get() == Pairing::half;
-  const bool to_halves = window.pairing.get() != Pairing::interleaved;
+  const bool from_halves = reads_halves(window.pairing);
+  const bool to_halves = writes_halves(window.pairing);
   std::vector<Pair> pairs;
   for (std::size_t i = 0; i < pair_count; ++i) {
     // The product wraps, which drops full turns. The rest is exact at any position.
@@ -163,13 +163,12 @@ Vector by_elements(const FormInput& input, const Vector& x, Elements elements) {
 
 Vector by_elements_in_order(const FormInput& input, Vector x, Elements elements) {
   const std::vector<std::size_t> order = order_of_half(x.size());
-  const bool is_every_two = elements == Elements::every_two;
-  if (is_every_two && input.pairing == Pairing::half) x = permuted_back(x, order);
-  if (!is_every_two && input.pairing != Pairing::half) x = permuted(x, order);
+  const bool in_halves = elements == Elements::rotate_half;
+  if (in_halves != reads_halves(input.pairing))
+    x = in_halves ? permuted(x, order) : permuted_back(x, order);
   Vector result = by_elements(input, x, elements);
-  if (is_every_two && input.pairing != Pairing::interleaved) return permuted(result, order);
-  if (!is_every_two && input.pairing == Pairing::interleaved) return permuted_back(result, order);
-  return result;
+  if (in_halves == writes_halves(input.pairing)) return result;
+  return in_halves ? permuted_back(result, order) : permuted(result, order);
 }
 
 std::string number_text(double number) {

@@ -101,7 +101,7 @@ void decode_masks(Placing& placing, AttendCase& to) {
   const std::int64_t kind = input.number(0, 15);
   if (kind % 2 == 1) {
     constexpr std::array caps = {30.0, 1.0, 0.25, 0x1p-64, 0x1p64, 5.0};
-    to.options.softcap = caps[static_cast<std::size_t>(input.number(0, 5))];
+    to.options.softcap = input.one_of(caps);
   }
   if (kind / 2 % 2 == 1) {
     const ScoresExtents n = decode_extents(input, to);

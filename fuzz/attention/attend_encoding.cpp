@@ -152,7 +152,7 @@ void decode_rotations(Bytes& input, AttendCase& to) {
   if (to.shape.features < 2 || kind < 3) return;
   Frequencies frequencies =
       frequencies_of(decode_window(input, to.shape.features), input.number(0, spec_kinds - 1));
-  const bool reorders = frequencies.window.pairing.get() == Pairing::interleaved_to_half;
+  const bool reorders = !keeps_order(frequencies.window.pairing);
   const bool of_q = reorders || kind != 3;
   const bool of_k = reorders || kind != 4;
   const bool has_roles = input.once_in(4);

@@ -65,7 +65,7 @@ Answer change_map(Bytes& input, AttendCase& of) {
       ReRope{.window = wrong}, LeakyReRope{.window = 3, .factor = 0},
       SelfExtend{.neighbors = 3, .group = 0}, DualChunk{.chunk = 4, .local = 4},
       ClippedAngle{.max_angle = std::nan("")}};
-  of.map = maps[static_cast<std::size_t>(input.number(0, 4))];
+  of.map = input.one_of(maps);
   return Answer::refuse;
 }
 

@@ -41,7 +41,7 @@ std::vector<std::int64_t*> all_numbers(AttendCase& of) {
 // Makes a result overlap an input or another result.
 Answer share_memory(Bytes& input, AttendCase& of) {
   void* const places[] = {of.q.data, of.k.data, of.v.data, of.out.data};
-  void* const place = places[static_cast<std::size_t>(input.number(0, 3))];
+  void* const place = input.one_of(places);
   if (input.once_in(2) && of.options.log_sum_exp) {
     of.options.log_sum_exp->data = place;
   } else if (input.once_in(2) && of.options.weights) {
@@ -58,10 +58,10 @@ Answer change_options(Bytes& input, AttendCase& of) {
                                  std::numeric_limits<double>::quiet_NaN()};
   switch (input.number(0, 5)) {
     case 5:
-      options.softcap = scales[static_cast<std::size_t>(input.number(0, 4))];
+      options.softcap = input.one_of(scales);
       return Answer::refuse;
     case 0:
-      options.scale = scales[static_cast<std::size_t>(input.number(0, 4))];
+      options.scale = input.one_of(scales);
       return Answer::refuse;
     case 1:
       options.mask.order = static_cast<AttentionOrder>(input.once_in(2) ? 0 : 3);

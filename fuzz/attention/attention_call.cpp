@@ -117,7 +117,7 @@ Answer change_view(Bytes& input, HeadsView& view) {
 
 Answer change_any_view(Bytes& input, AttentionViews& views) {
   HeadsView* const all[] = {&views.out, &views.q, &views.k, &views.v};
-  return change_view(input, *all[static_cast<std::size_t>(input.number(0, 3))]);
+  return change_view(input, *input.one_of(all));
 }
 
 Answer share_out(Bytes& input, AttentionViews& views) {

@@ -76,7 +76,7 @@ HeadWindow decode_pairs(Bytes& input, std::int64_t features) {
   return {.head_dim = features,
           .rotary_dim = 2 * pairs,
           .first_feature = first,
-          .pairing = all_pairings[static_cast<std::size_t>(input.number(0, 2))]};
+          .pairing = input.one_of(all_pairings)};
 }
 
 AttentionMask decode_mask(Bytes& input) {
@@ -95,7 +95,7 @@ AttentionMask decode_mask(Bytes& input) {
 
 double decode_scale(Bytes& input) {
   constexpr std::array scales = {0.3, 1.0, 0.125, -0.5, 0x1p-64, 0x1p64, 3.0, 0.05};
-  return scales[static_cast<std::size_t>(input.number(0, 7))];
+  return input.one_of(scales);
 }
 
 QueryTemperature decode_temperature(Bytes& input) {

@@ -114,8 +114,7 @@ void decode_rotations(Bytes& input, LinearCase& to) {
   const std::int64_t features = to.map_features;
   if (features < 2 || !input.once_in(2)) return;
   const HeadWindow window = decode_pairs(input, features);
-  const Frequencies frequencies =
-      frequencies_of(window, factorless[static_cast<std::size_t>(input.number(0, 2))]);
+  const Frequencies frequencies = frequencies_of(window, input.one_of(factorless));
   to.q_rotations = decode_rows(input, frequencies, input.number(-9, 40), to.q);
   to.k_rotations = decode_rows(input, frequencies, input.number(-9, 40), to.k);
   to.options.rotations.emplace(NumeratorRotations{*to.q_rotations, *to.k_rotations});
@@ -204,7 +203,7 @@ bool decode_linear(Bytes& input, Arena& arena, LinearCase& to) {
   if (to.options.mask == LinearMask::bidirectional && !segmented && input.once_in(2))
     shape.keys = decode_tokens(input);
   constexpr std::array epsilons = {1e-6, 0.0, 1.0, 1e-3};
-  to.options.epsilon = epsilons[static_cast<std::size_t>(input.number(0, 3))];
+  to.options.epsilon = input.one_of(epsilons);
   decode_map(placing, to);
   const auto dtype = static_cast<DType>(input.number(1, 4));
   to.q = place_heads(placing, dtype, {shape.batch, shape.queries, shape.heads, shape.features},

@@ -116,8 +116,7 @@ bool is_bad_memory(const ShiftCase& shift, const RotationsOptions& options) {
 
 // True if the rotations can rotate keys: no role, exact numerics, a pairing that keeps the layout.
 bool turns_keys(const Rotations& by) {
-  return !by.role() && by.numerics() == Numerics::exact &&
-         by.window().pairing.get() != Pairing::interleaved_to_half;
+  return !by.role() && by.numerics() == Numerics::exact && keeps_order(by.window().pairing);
 }
 
 Answer expected_of_quantized(const QuantizedHeadsView& keys, const Rotations& by,

@@ -67,6 +67,21 @@ inline constexpr std::array all_pairings = {Pairing::half, Pairing::interleaved,
 // "half", "interleaved", "interleaved_to_half".
 [[nodiscard]] ROTARY_API std::string_view to_string(Pairing pairing) noexcept;
 
+// True if a forward rotation reads pair i at features i and i + d/2; false: at 2i and 2i + 1.
+[[nodiscard]] constexpr bool reads_halves(Pairing pairing) noexcept {
+  return pairing == Pairing::half;
+}
+
+// True if a forward rotation writes pair i to features i and i + d/2; false: to 2i and 2i + 1.
+[[nodiscard]] constexpr bool writes_halves(Pairing pairing) noexcept {
+  return pairing != Pairing::interleaved;
+}
+
+// False if a rotation also moves the pairs.
+[[nodiscard]] constexpr bool keeps_order(Pairing pairing) noexcept {
+  return reads_halves(pairing) == writes_halves(pairing);
+}
+
 // The sign of the angle at a positive position. negative (NanoChat) makes every inv_freq negative.
 enum class Sense : std::int32_t { positive = 1, negative = 2 };
 

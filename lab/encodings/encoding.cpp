@@ -98,12 +98,11 @@ ClippedAngleEncoding read_clipped_angle(JsonObject& settings, std::int64_t head_
                                .max_angle = settings.number("max_angle")};
   cli::ok_or_fail(validate(PositionMap(ClippedAngle{.max_angle = clipped.max_angle})),
                   settings.name());
-  const bool fits =
-      !clipped.spec.xpos && clipped.spec.pairing.get() != Pairing::interleaved_to_half;
+  const bool fits = !clipped.spec.xpos && keeps_order(clipped.spec.pairing);
   if (fits) return clipped;
   throw Failure(
       ExitCode::malformed_input,
-      fmt::format("{} must have a pairing of half or interleaved, and no xpos", settings.name()));
+      fmt::format("{} must have a pairing that moves no pairs, and no xpos", settings.name()));
 }
 
 std::optional<BiasEncoding> read_bias(JsonObject& settings, std::string_view kind) {

@@ -46,14 +46,15 @@ at::Tensor rotate_heads(const at::Tensor& heads, const Rotations& rotations) {
                                                                  : rows<float>(rotations, x);
   const std::int64_t end = window.first_feature + window.rotary_dim;
   const auto turning = x.slice(3, window.first_feature, end);
-  const bool half = window.pairing == Pairing::half;
+  const bool reads = reads_halves(window.pairing);
   const std::int64_t pairs = window.pairs();
-  const auto first = half ? turning.slice(3, 0, pairs) : turning.slice(3, 0, end, 2);
-  const auto second = half ? turning.slice(3, pairs) : turning.slice(3, 1, end, 2);
+  const auto first = reads ? turning.slice(3, 0, pairs) : turning.slice(3, 0, end, 2);
+  const auto second = reads ? turning.slice(3, pairs) : turning.slice(3, 1, end, 2);
   const auto turned_first = first * cos - second * sin;
   const auto turned_second = second * cos + first * sin;
-  const auto turned = half ? at::cat({turned_first, turned_second}, 3)
-                           : at::stack({turned_first, turned_second}, 4).flatten(3);
+  const auto turned = writes_halves(window.pairing)
+                          ? at::cat({turned_first, turned_second}, 3)
+                          : at::stack({turned_first, turned_second}, 4).flatten(3);
   return at::cat({x.slice(3, 0, window.first_feature), turned, x.slice(3, end)}, 3);
 }
 

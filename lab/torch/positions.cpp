@@ -142,7 +142,7 @@ at::Tensor PositionsImpl::bias(std::size_t layer, std::int64_t tokens, at::Scala
 
 std::array<std::int64_t, 2> features_of(const HeadWindow& window, std::int64_t pair) {
   const std::int64_t first = window.first_feature;
-  if (window.pairing.get() == Pairing::half) return {first + pair, first + pair + window.pairs()};
+  if (reads_halves(window.pairing)) return {first + pair, first + pair + window.pairs()};
   return {first + 2 * pair, first + 2 * pair + 1};
 }
 

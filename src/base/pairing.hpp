@@ -19,29 +19,13 @@ struct PairOrder {
 
 // The order of a forward rotation.
 [[nodiscard]] constexpr PairOrder pair_order(Pairing pairing) noexcept {
-  switch (pairing) {
-    case Pairing::half:
-      break;
-    case Pairing::interleaved:
-      return {.read = FeatureOrder::neighbours, .written = FeatureOrder::neighbours};
-    case Pairing::interleaved_to_half:
-      return {.read = FeatureOrder::neighbours, .written = FeatureOrder::halves};
-  }
-  return {.read = FeatureOrder::halves, .written = FeatureOrder::halves};
-}
-
-[[nodiscard]] constexpr bool reads_halves(Pairing pairing) noexcept {
-  return pair_order(pairing).read == FeatureOrder::halves;
-}
-
-// False if a rotation also moves the pairs.
-[[nodiscard]] constexpr bool keeps_order(Pairing pairing) noexcept {
-  return pair_order(pairing).read == pair_order(pairing).written;
+  return {.read = reads_halves(pairing) ? FeatureOrder::halves : FeatureOrder::neighbours,
+          .written = writes_halves(pairing) ? FeatureOrder::halves : FeatureOrder::neighbours};
 }
 
 // The pairing of heads after a rotation with `pairing`.
 [[nodiscard]] constexpr Pairing rotated(Pairing pairing) noexcept {
-  return pair_order(pairing).written == FeatureOrder::halves ? Pairing::half : Pairing::interleaved;
+  return writes_halves(pairing) ? Pairing::half : Pairing::interleaved;
 }
 
 }  // namespace rotary

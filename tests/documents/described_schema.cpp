@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prints docs/schema/encodings.schema.json, made from rotary/describe.hpp. It describes the scaling
-// rules of a spec, and lists the names of relative biases.
+// rules of a spec, and lists the names of relative biases and pairings.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "rotary/relative_bias.hpp"
+#include "rotary/rotary_spec.hpp"
 #include "rotary/scaling.hpp"
 
 namespace {
@@ -115,9 +116,11 @@ int main() {
   }
   definitions["scaling"] = {{"type", "object"}, {"oneOf", forms}};
   definitions["relative_bias"]["enum"] = rotary::relative_bias_names();
+  for (const rotary::Pairing pairing : rotary::all_pairings)
+    definitions["pairing"]["enum"].push_back(to_string(pairing));
   const Json schema = {
       {"$schema", "https://json-schema.org/draft/2020-12/schema"},
-      {"title", "rotary: scaling rules and relative biases"},
+      {"title", "rotary: scaling rules, relative biases and pairings"},
       {"description",
        "Made from the facts of the headers by ./dev record --accept. In the sentence of a rule "
        "{KEY} stands for the value of the parameter of this name."},

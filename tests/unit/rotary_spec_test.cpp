@@ -81,7 +81,7 @@ TEST(HeadWindow, RefusesAHeadWithoutAPair) {
 }
 
 TEST(HeadWindow, RefusesAPairingThatDoesNotExist) {
-  for (const std::int32_t value : {0, 4, -1}) {
+  for (const std::int32_t value : {0, 1 + std::int32_t{all_pairings.size()}, -1}) {
     RotarySpec spec = spec_with(128, {}, 0);
     spec.pairing = static_cast<Pairing>(value);
     expect_refused(spec, {"pairing", "half", "interleaved", "got", std::to_string(value)});

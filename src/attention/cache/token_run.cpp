@@ -11,6 +11,11 @@
 namespace rotary {
 namespace {
 
+// CacheKernels has no kernel for the fourth combination of orders.
+static_assert(std::ranges::none_of(all_pairings, [](Pairing pairing) {
+  return reads_halves(pairing) && !writes_halves(pairing);
+}));
+
 // The forward kernel that reads and writes these dtypes.
 kernels::Rotate kernel_for(const kernels::KernelTable& kernels, const Rotations& rotations,
                            DType from, DType to) {
