@@ -76,7 +76,7 @@ if(NOT ROTARY_CORE_ONLY)
     WHY "its SAX interface lets us refuse duplicate keys and depth while reading a config")
 endif()
 
-# Part of glibc (LGPL-2.1+). Only rotary::threads starts threads.
+# Threads are part of glibc (LGPL-2.1+). Only rotary::threads starts them.
 find_package(Threads REQUIRED)
 
 if(ROTARY_PYTHON)
@@ -95,7 +95,7 @@ if(ROTARY_PYTHON)
     HELD contained
     WHY "the Python module's functions, classes and arrays")
   if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
-    # python/CMakeLists.txt links it into the module and the tool.
+    # python/CMakeLists.txt links libstdc++ into the module and the tool.
     rotary_third_party(libstdc++
       VERSION "${CMAKE_CXX_COMPILER_VERSION}"
       LICENCE "GPL-3.0-or-later WITH GCC-exception-3.1"
@@ -200,8 +200,8 @@ if(ROTARY_TOOL_NPZ)
     WHY "the .npz container of table")
 endif()
 
-# gnuplot-nox (gnuplot's own licence, free to use) is a program. `rotary plot` runs it to draw SVG
-# and PNG, also in 3D. Building does not need it. Without it, tests of drawing are skipped.
+# gnuplot-nox (gnuplot's own licence, free to use): the program that `rotary plot` runs to draw SVG
+# and PNG. Building does not need it. Without it, tests of drawing are skipped.
 
 if(ROTARY_DEVELOPER)
   # libgtest-dev (BSD-3-Clause), for tests.
@@ -211,5 +211,5 @@ if(ROTARY_DEVELOPER)
   find_package(rapidcheck CONFIG REQUIRED)
 endif()
 
-# CUDA's toolkit (NVIDIA's licence), only with ROTARY_CUDA: nvcc and the runtime. The runtime is
-# linked into the library (cuda/CMakeLists.txt). NVIDIA's GPUs need it.
+# CUDA's toolkit (NVIDIA's licence), only with ROTARY_CUDA: nvcc, and the runtime, which is linked
+# into the library (cuda/CMakeLists.txt).

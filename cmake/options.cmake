@@ -17,11 +17,10 @@ if(PROJECT_IS_TOP_LEVEL)
   endif()
 endif()
 
-# Lets ccache reuse objects of another checkout: ccache hashes relative paths, and the content of
-# precompiled headers. Depend mode hashes each file that the compiler read. A hash of the
-# preprocessed text would miss a changed precompiled header. Public headers use include guards,
-# because g++ identifies files with #pragma once by their times, which differ for cached
-# precompiled headers.
+# Lets ccache reuse objects of another checkout: ccache hashes relative paths and the content of
+# precompiled headers. Depend mode hashes each file that the compiler read, because a hash of the
+# preprocessed text would miss a changed precompiled header. Public headers use include guards: g++
+# identifies files with #pragma once by time, and cached precompiled headers have other times.
 if(PROJECT_IS_TOP_LEVEL)
   find_program(ROTARY_CCACHE ccache DOC "ccache; empty: without one")
 endif()

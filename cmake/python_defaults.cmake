@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Defaults for building the Python package, set before the options. The package has the module, and
-# the tool if its dependencies are found, but nothing that needs MPFR or libzip: wheels lack both.
+# the tool if its dependencies are found. Nothing in it needs MPFR or libzip, which wheels lack.
 set(rotary_is_whole OFF)
 find_package(fmt 9 CONFIG QUIET)
 find_package(CLI11 2.1 CONFIG QUIET)

@@ -24,8 +24,8 @@ macro(rotary_find name)
   endif()
 endmacro()
 
-# Fails with advice if the sources are unreachable, instead of FetchContent's page of git output.
-# Reads rotary_find's arguments.
+# Fails with advice if the sources are unreachable, because FetchContent prints a page of git
+# output. Reads rotary_find's arguments.
 function(rotary_require_source name)
   if(FETCHCONTENT_SOURCE_DIR_${rotary_find_upper} OR EXISTS "${FETCHCONTENT_BASE_DIR}/${name}-src")
     return()

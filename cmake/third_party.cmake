@@ -3,7 +3,7 @@
 # cli/report.
 
 # rotary_third_party(<name> VERSION <version> LICENCE <SPDX expression> COPYRIGHT <holder>...
-#   HOME <address> USER <library|tool> HELD <contained|linked> WHY <text>)
+#   HOME <address> USER <library|module|tool> HELD <contained|linked> WHY <text>)
 # contained: compiled or copied into our files, which carry its notice. linked: a separate library
 # that is loaded with ours.
 function(rotary_third_party name)

@@ -39,7 +39,7 @@ arm_unpack() {
     dpkg-deb --extract "$name" "$folder"
   done
   rm -rf -- "$folder/apt"
-  # Redirects links to /lib/… into this tree.
+  # Redirects absolute links into this tree.
   while read -r name; do
     ln -sfn -- "$folder$(readlink "$name")" "$name"
   done < <(find "$folder" -type l -lname '/*')

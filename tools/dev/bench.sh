@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev bench: builds a release, runs `rotary bench` and keeps the numbers under their commit. ./dev
-# bench attention: the same for `rotary bench attention`.
+# ./dev bench [attention]: builds a release, runs `rotary bench` or `rotary bench attention`, and
+# keeps the numbers under their commit.
 
 bench_folder=build/bench
 

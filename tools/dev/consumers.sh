@@ -116,7 +116,7 @@ consumers_use() {
   done
 }
 
-# consumers_compare_bits KIND: cmake_bits must print the same with this and the shared library.
+# consumers_compare_bits KIND: cmake_bits must print the same as with the shared library.
 consumers_compare_bits() {
   diff <("$consumers_folder/shared/cmake_bits/consumer") \
     <("$consumers_folder/$1/cmake_bits/consumer") ||

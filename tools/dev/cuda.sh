@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev cuda: builds and tests the library with its functions for NVIDIA GPUs. --emulated, or
-# without nvcc: compiles the kernels for the CPU.
+# ./dev cuda: builds and tests the library with its functions for NVIDIA GPUs. With --emulated or
+# without nvcc, compiles the kernels for the CPU.
 
 cmd_cuda() {
   install_packages "${packages_build[@]}"

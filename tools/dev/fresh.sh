@@ -44,7 +44,7 @@ cmd_fresh() {
   stage "a fresh machine passes"
 }
 
-# fresh_step TITLE COMMAND...: runs the command and prints how long that took.
+# fresh_step TITLE COMMAND...: runs the command and prints its duration.
 fresh_step() {
   local title="$1" begin="$SECONDS"
   shift

@@ -10,8 +10,8 @@ packages_build=(
   libmpfr-dev libgtest-dev librapidcheck-dev
 )
 
-# git lists files for the repository rules; clang-format checks them; gnuplot draws for `rotary
-# plot`; chromium (BSD-3-Clause) opens pages of `rotary report`.
+# git lists files for the repository rules; clang-format checks the format; gnuplot draws for
+# `rotary plot`; chromium (BSD-3-Clause) opens pages of `rotary report`.
 packages_test=(python3 python3-numpy python3-jsonschema git clang-format gnuplot-nox chromium)
 
 packages_tidy=(clang clang-tidy)

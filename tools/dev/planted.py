@@ -5,8 +5,8 @@ its patch names to fail: `./dev planted`, or `./dev planted NAME...`.
 A patch plants one bug, mostly one from the history. The lines before its diff:
 
     Bug:    the mistake in one sentence
-    From:   the commit that fixed it; (planted there): that commit planted it to see its test fail;
-            (of this kind): no commit had this bug, but the commit's test looks for it
+    From:   the commit that fixed the bug; (planted there): the commit that planted the bug to see
+            a test fail; (of this kind): the commit whose test looks for such a bug
     Build:  a preset, release or cuda-emulated; or python: the files that `./dev python` installed
     Fails:  a line for each test: its CTest name without instruction set, then the part that must
             fail, as a GoogleTest filter, a unittest id (tool.*) or an expression for pytest -k

@@ -38,8 +38,8 @@ python_provide_tools() {
   touch -- "$tools/.complete"
 }
 
-# Leaves one wheel in build/python/repaired. It contains Highway from Debian's source tarball if apt
-# has it; otherwise auditwheel copies the shared object.
+# Leaves one wheel in build/python/repaired. Compiles Highway from Debian's source tarball if apt
+# has one. Otherwise auditwheel copies Highway's shared object.
 python_build_wheel() {
   local tools="$PWD/$python_folder/tools" sources="$PWD/build/tarballs"
   # The presets use the same options, so a compiler cache has the library's objects.
@@ -73,8 +73,8 @@ python_interpreters() {
   done
 }
 
-# python_environment NAME INTERPRETER: makes an empty environment and fetches into its folder the
-# wheels that rotary's wheel and the tests need. Fails if the index lacks them.
+# python_environment NAME INTERPRETER: makes an empty environment. Fetches the wheels that rotary's
+# wheel and the tests need into its folder. Fails if the index lacks a wheel.
 python_environment() {
   local environment="$python_folder/environments/$1" requirements
   "$2" -m venv --clear "$environment" || return

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ./dev release: makes all files of a release from HEAD, with SHA256SUMS, in build/release_files.
-# Uses archive and packages in a bare tree, following docs/how-to/link-rotary.md. Not part of CI.
+# Tries the archive and the packages in a bare tree, as docs/how-to/link-rotary.md says. Not in CI.
 # CONTRIBUTING.md says what a person does before and after.
 
 release_folder="$PWD/build/release_files"

@@ -8,7 +8,7 @@ cmd_times() {
   python3 -B tools/dev/times.py "build/$preset"
 }
 
-# Prints the lines of each top folder and of all, in CMake's files and files with these endings.
+# Prints the lines of code in each top folder and in total.
 cmd_lines() {
   (($# == 0)) || die "lines takes nothing, got '$1'"
   git ls-files -z |

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # ./dev wheels: builds the files for a package index: wheels for x86-64 and aarch64 with glibc 2.28
-# or later, and the sdist. Runs each on its systems. Not part of CI. Results stay in build/wheels,
-# so a second call continues where the first stopped.
+# or later, and the sdist. Tests each on the systems that it supports. Not part of CI. Results stay
+# in build/wheels, so a second call continues where the first stopped.
 #
-# Debian's g++ compiles, as in every other build, so the bits are equal. Only the C library for
-# linking differs: zig has the symbols of each glibc. zig's C++ library does not work, since
-# nanobind's runtime exchanges exceptions only with gcc's.
+# Debian's g++ compiles, as in every other build, so the bits are equal. The linker gets the
+# symbols of the oldest glibc from zig. zig's C++ library does not work, because nanobind's runtime
+# exchanges exceptions only with gcc's C++ library.
 
 wheels_folder="$PWD/build/wheels"
 wheels_glibc=2.28
@@ -56,7 +56,7 @@ wheels_c_library() {
     while read -r file; do
       cp -- "$file" "$folder"
     done
-  # libstdc++ built with glibc 2.32 or later reads this flag: no other thread exists.
+  # libstdc++ built with glibc 2.32 or later reads this flag. 0 means that threads may exist.
   echo '__attribute__((visibility("hidden"))) char __libc_single_threaded = 0;' |
     "$compiler" -x c -fPIC -c -o "$folder/single_threaded.o" -
   "$1-linux-gnu-ar" r "$folder/libc_nonshared.a" "$folder/single_threaded.o"

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Turns a public header's plain comments into documentation comments for Doxygen.
 
-A comment on its own lines documents the code that follows, a trailing comment the code before it,
-and a file's first comment the file. Comment lines with extra indentation are shown verbatim. In a
-C header a comment of dashes starts a named group. Line numbers stay. Usage: doxygen_filter.py
-HEADER
+A comment before code documents that code. A comment behind code documents the code before it. A
+file's first comment documents the file. Comment lines with extra indentation are shown verbatim.
+In a C header a comment of dashes starts a named group. Line numbers stay.
+Usage: doxygen_filter.py HEADER
 """
 
 import pathlib

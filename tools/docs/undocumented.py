@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints public types and free functions without a comment, by Doxygen's XML. Exits with 1 on any.
 
-Members of a type and values of an enum may be clear from the type's comment, and a function from
-that of an overload. Usage: undocumented.py FOLDER_OF_XML
+Members and values of enums need no comment, and overloads of a function share one.
+Usage: undocumented.py FOLDER_OF_XML
 """
 
 import pathlib

@@ -105,8 +105,8 @@ def described_schema(build):
 
 
 def of_these_sets(recorded, now):
-    """Returns the lines to compare with, the recorded lines of sets that this machine lacks, and a
-    number: how many lines are accepted because only other sets have a record of their test."""
+    """Returns the lines to compare with, the recorded lines of sets that this machine lacks, and
+    the number of lines accepted because their test is recorded only for other sets."""
     here = {line.split(" ")[0] for line in now}
     compared = [line for line in recorded if line.split(" ")[0] in here]
     kept = [line for line in recorded if line.split(" ")[0] not in here]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every .cpp and .c must be built: a CMakeLists.txt of its folder or of one above must name it, or
-the folder of a .cpp."""
+"""Every .cpp and .c must be built: a CMakeLists.txt in or above its folder must name the file. For
+a .cpp, the folder's name is enough."""
 
 import pathlib
 import re

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks includes between the parts of the library, which src/CMakeLists.txt lists. A source
-must not reach, even through other headers, a header of a part that its own part does not see."""
+"""Checks includes between the parts of the library, which src/CMakeLists.txt lists. A source must
+not include a header of a part that its part does not see, not even through other headers."""
 
 import pathlib
 import re

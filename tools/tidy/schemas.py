@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Formats docs/schema: JSON within 100 columns, unless a string is longer. A value that fits
-stays on one line. Members in NAMED, and objects in lists, start a line. Others fill lines."""
+stays on one line. Members in NAMED and objects in lists start a line. Other members share lines."""
 
 import json
 

@@ -52,7 +52,7 @@ class File:
 
 
 class Tree:
-    """Every text file that git tracks or would add; without git, every one outside build/."""
+    """The text files that git tracks or would add; without git, those outside build/."""
 
     def __init__(self, root):
         self.root = pathlib.Path(root)

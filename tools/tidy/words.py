@@ -5,7 +5,7 @@ import re
 
 from tree import Finding, line_of
 
-# A name that opens with one of these has no subject, so it claims nothing.
+# A test's name that opens with one of these words has no subject, so it claims nothing.
 OPENINGS = ("of", "what", "where", "so", "whether", "how", "when", "with", "in", "on", "at", "by",
             "for", "to")
 NAMES = {
