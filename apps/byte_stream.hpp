@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The input of file readers.
 #pragma once
 
 #include <algorithm>

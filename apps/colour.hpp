@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Colours, by default only on a terminal (--color). Headings are bold, failures red, and warnings
-// yellow. Marks such as [class default] are faint.
+// Colours text for terminals: headings bold, failures red, warnings yellow, and marks such as
+// [class default] faint.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace rotary::cli {
 
 enum class ColourChoice { automatic, always, never };
 
-// Sets the choice for the process. Called before anything is written.
+// Sets the choice for the process. Must be called before anything is written.
 void choose_colour(ColourChoice choice) noexcept;
 
 // True for --color always, or on a terminal unless TERM is dumb or NO_COLOR is set (no-color.org).

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exit codes and Failure. A failing command throws a Failure; main() prints it and exits with its
-// code. The library and the file readers return errors as values.
+// A failing command throws a Failure. main() prints the failure and exits with the failure's code.
+// The library and the file readers return errors as values instead.
 #pragma once
 
 #include <fmt/format.h>
@@ -68,7 +68,6 @@ class Failure : public std::runtime_error {
   ExitCode exit_code_;
 };
 
-// message and values: as for fmt::format.
 template <class... Values>
 [[noreturn]] void fail(ExitCode code, fmt::format_string<Values...> message, Values&&... values) {
   throw Failure(code, fmt::format(message, std::forward<Values>(values)...));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and writes files. A command's outputs get their names when all of them are complete, so a
-// failure leaves no new files. If no other failure is named, functions fail as I/O failures.
+// Reads and writes files. A command's outputs get their names only when all are complete, so a
+// failure leaves no new files. Functions throw I/O failures unless their comments name others.
 #pragma once
 
 #include <cstddef>
@@ -58,8 +58,8 @@ struct StreamedFile {
   std::function<void(const std::string& path)> check = {};
 };
 
-// Fails if an output could not be written or is an open input. Later, opening an output as input
-// fails, too. Called before the work, so that a refusal comes at once.
+// Fails if an output cannot be written or is an open input. Afterwards no output can be opened as
+// an input. A command calls this before its work, so that it refuses early.
 void check_outputs(std::span<const std::string> paths, Overwrite overwrite);
 
 // A replaced file keeps its permissions and, if allowed, its owner. Does not call fsync.

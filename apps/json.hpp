@@ -29,7 +29,6 @@ using SortedJson = nlohmann::json;
 // The form of a command's answer on standard output: json with --json, else text.
 enum class OutputForm { text, json };
 
-// An array of make(element) for each element.
 template <class Range, class Make>
 [[nodiscard]] Json json_array(const Range& elements, Make make) {
   Json array = Json::array();
@@ -37,13 +36,12 @@ template <class Range, class Make>
   return array;
 }
 
-// null if the text is empty.
 [[nodiscard]] inline Json text_or_null(std::string_view text) {
   return text.empty() ? Json() : Json(text);
 }
 
-// Parsing and printing are in json.cpp, because each source that calls nlohmann's templates
-// compiles the parser again. parse_json() returns a discarded value if the text is not JSON.
+// Compiled only in json.cpp, because nlohmann's parser compiles slowly. If the text is not JSON,
+// the first two return a discarded value, and parse_events() returns false.
 [[nodiscard]] SortedJson parse_json(std::string_view text);
 [[nodiscard]] Json parse_json_in_order(std::string_view text);
 [[nodiscard]] bool parse_events(std::string_view text, nlohmann::json_sax<SortedJson>& events);

@@ -112,7 +112,7 @@ PartialFile::PartialFile(std::string target) : Made({}), target_(std::move(targe
 }
 
 void PartialFile::create() {
-  // Private until the permissions are set.
+  // Keeps a replacement private until its permissions are set.
   const mode_t mode = old_ ? S_IRUSR | S_IWUSR : 0666;
   int number = -1;
   int error = EEXIST;

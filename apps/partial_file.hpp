@@ -31,7 +31,6 @@ class RemovalBySignals {
   std::array<struct ::sigaction, signals.size()> before_{};
 };
 
-// Blocks signals during its lifetime.
 class SignalsBlocked {
  public:
   SignalsBlocked() noexcept;
@@ -86,7 +85,7 @@ class PartialFile : public Made {
   // group.
   void finish();
 
-  // Replaces the target. Fails if a file appeared meanwhile, where the file system supports this.
+  // Replaces the target. Fails if a file appeared there meanwhile and the file system can tell.
   void take_place();
 
   // Undoes take_place(). False if the file system cannot.

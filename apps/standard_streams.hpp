@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Standard streams. All text leaves the tool here, escaped (printable.hpp) and coloured.
+// All text leaves the tool here, escaped (printable.hpp) and coloured.
 #pragma once
 
 #include <span>

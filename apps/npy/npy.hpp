@@ -25,7 +25,7 @@ enum class NpyType { f16, f32, f64, c64, u16, i32, i64 };  // c64: a complex num
 // NumPy's name of the type: "<f2", "<f4", "<f8", "<c8", "<u2", "<i4", "<i8".
 [[nodiscard]] std::string_view descr_of(NpyType type) noexcept;
 
-// A view of an array in memory. data must have the size of type and shape.
+// data must have the size that type and shape give.
 struct NpyView {
   NpyType type = NpyType::f32;
   std::span<const std::int64_t> shape;
@@ -56,7 +56,7 @@ struct NpyArray {
 // Absent from 2^64 on.
 [[nodiscard]] std::optional<std::uint64_t> elements_of(std::span<const std::int64_t> shape);
 
-// The most elements that a caller accepts.
+// The most elements that a caller accepts. Arrays with one axis may have another limit.
 struct NpyLimit {
   std::uint64_t elements = 0;
   std::uint64_t of_one_axis = elements;

@@ -42,7 +42,7 @@ struct SafetensorsHeader {
 [[nodiscard]] Result<SafetensorsHeader> parse_safetensors_header(std::string_view json,
                                                                  std::uint64_t data_bytes);
 
-// A file's bytes before its data.
+// Everything before the data.
 struct SafetensorsStart {
   std::string bytes;  // the size and the JSON text, unchanged
   SafetensorsHeader header;
