@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// This project's goals for its own speed: a ratio to the roofline of the same run, or a time.
+// Speed goals of this project: a ratio to the roofline of the same run, or a time.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace rotary::bench {
 
-// Sizes in bytes; 0 if the system does not tell.
+// Sizes in bytes; 0 if unknown.
 struct Caches {
   std::int64_t l1d = 0;  // of one core
   std::int64_t l2 = 0;   // of one core

@@ -18,7 +18,7 @@ constexpr double shortest_sample_ns = 1e5;
 // A call that takes this long needs no untimed call before it.
 constexpr double long_call_ns = 2e7;
 
-// A call of at least this time gets at most most_samples_of_endless samples, because others wait.
+// A call this long gets at most most_samples_of_endless samples, because other contenders wait.
 constexpr double endless_call_ns = 2e9;
 constexpr std::int64_t most_samples_of_endless = 3;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times several contenders alternately, every other round in reverse order (ABBA), so that drift
-// favours none. A round takes one sample of each contender; a contender's result is its minimum. On
-// a shared machine a disturbance can only slow a sample. A lasting one affects all contenders.
+// Times several contenders alternately. Every other round has the reverse order (ABBA), so drift
+// favours none. A round takes one sample of each contender. A contender's result is its fastest
+// sample, because a disturbance can only slow. A lasting disturbance affects all contenders.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The units of timing. An operation is data and a function that prepares it. A line is an operation
-// on tensors of one size, type and pairing, on a number of threads.
+// The operations and lines of `rotary bench`. A line is an operation on tensors of one size, type
+// and pairing, on a number of threads.
 #pragma once
 
 #include <cstdint>
@@ -95,10 +95,10 @@ struct Setup {
 // Bytes of everything that the process must hold for the line.
 [[nodiscard]] std::int64_t needed_bytes(const Line& line);
 
-// Bytes that one call touches, each counted once: the cache size that it needs.
+// Distinct bytes that one call touches: the cache size that the call needs.
 [[nodiscard]] std::int64_t working_set_bytes(const Line& line);
 
-// Fewest bytes that one call reads plus those that it writes.
+// The fewest bytes that one call must read and write, in sum.
 [[nodiscard]] std::int64_t moved_bytes(const Line& line);
 
 }  // namespace rotary::bench

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selects the lines to measure.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,7 @@ namespace rotary::bench {
 
 enum class LineSet {
   usual,  // each operation's own choice; takes about half a minute
-  full,   // every combination of the values below
+  full,   // every combination of the values in lines.cpp
 };
 
 // Options that select lines. They replace the values of the set.

@@ -51,7 +51,7 @@ std::int64_t size_from(const std::string& text) {
   return number << (*unit == 'K' ? 10 : *unit == 'M' ? 20 : 0);
 }
 
-// Reads /sys, which also has the caches of Arm; sysconf returns 0 for them.
+// Reads /sys, because sysconf returns 0 for the caches of Arm processors.
 Caches caches_of_first_processor() {
   Caches caches;
   for (int index = 0; index < 8; ++index) {

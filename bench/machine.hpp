@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine and the build behind a measurement.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@ namespace rotary::bench {
 
 class Roofline {
  public:
-  // executor: that of the operation that the roofline is compared with.
+  // executor: the executor of the compared operation.
   explicit Roofline(Executor executor = {});
 
   // Scales the rotated features of a packed tensor in place.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries or keys as a model has them: packed, normally distributed, in separate memory.
+// Packed, normally distributed queries or keys.
 #pragma once
 
 #include <cstddef>

@@ -74,7 +74,7 @@ Status AttentionJob::quantize() {
                 {.k = tensors_.k.view(), .v = tensors_.v.view()}, ConsecutiveSlots{});
 }
 
-// The cached keys of a decode step are already rotated.
+// Makes no rows for the keys of a decode step, because cached keys are already rotated.
 Status AttentionJob::make_rotations_of_tokens() {
   if (line_.encoding->turns == Turns::none) return {};
   auto frequencies = make_frequencies(RotarySpec{.head_dim = line_.shape.head_dim,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One measurement of `rotary bench attention`: causal attention with an encoding, in a prefill or a
-// decode step of some tokens, on some threads.
+// One measurement of `rotary bench attention`: causal attention with one encoding, in a prefill or
+// a decode step.
 #pragma once
 
 #include <cstdint>
@@ -56,8 +56,8 @@ struct AttentionLine {
 // Bytes of the float32 scores of all pairs, for an implementation that stores them.
 [[nodiscard]] std::int64_t scores_bytes(const AttentionLine& line);
 
-// ratio: time relative to that without encoding. share: fraction of the roofline. speedup: over one
-// thread.
+// ratio: time relative to attention without encoding. share: fraction of the roofline. speedup:
+// over one thread.
 enum class AttentionGoalUnit { ratio, share, speedup };
 
 struct AttentionGoal {

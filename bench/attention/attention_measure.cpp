@@ -22,8 +22,8 @@ double work_of(const AttentionLine& line) {
                                              : static_cast<double>(cache_bytes(line));
 }
 
-// Runs part(index) for each index below `parts`. A single part runs in this thread.
 using Part = std::function<void(std::int64_t index)>;
+// Runs part(index) for each index below `parts`. A single part runs in this thread.
 void run_parts(const Executor& executor, std::int64_t parts, Part part) {
   if (parts == 1) return part(0);
   executor.run(

@@ -28,7 +28,7 @@ struct AttentionMeasurement {
   AttentionVerification verification;
   std::size_t memory_bytes = 0;
   double ns_per_call = 0;
-  double ratio = 0;  // time relative to that without encoding, in the same rounds
+  double ratio = 0;  // time relative to attention without encoding, in the same rounds
 };
 
 struct GroupMeasurement {

@@ -20,7 +20,7 @@ std::vector<std::int64_t> sampled_queries(std::int64_t queries) {
   return sampled;
 }
 
-// Makes each sampled query a separate sequence, with the keys up to it.
+// Checks each sampled query as a sequence with one query and the keys up to its position.
 AttentionVerification verify_result(const AttentionJob& job) {
   const std::int64_t queries = job.line().queries();
   std::vector<AttentionSequence> sampled;
@@ -35,7 +35,7 @@ AttentionVerification verify_result(const AttentionJob& job) {
   check::for_each_row(call, job.definition(), [&](const check::CheckedRow& row) {
     const std::vector<double> bounds = row.exact.bounds_by_key(call.out.dtype);
     for (std::size_t f = 0; f < bounds.size(); ++f) {
-      // The bound is 0 if a query sees only one value, which is 0.
+      // Avoids 0 / 0: a query that sees a single value of 0 has a bound of 0.
       const double off = std::abs(row.computed.out[f] - row.exact.out()[f]);
       const double error = off == 0 ? 0 : off / bounds[f];
       ++found.elements;

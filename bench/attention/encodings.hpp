@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The position encodings that `rotary bench attention` times, one table row each. Their parameters
-// resemble trained models'. Two rows have no encoding: the baseline, and one with an int8 cache.
+// The position encodings that `rotary bench attention` times. Their parameters resemble those of
+// trained models. "none", the baseline, and "int8", for a cache in 8 bits, encode no positions.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ struct BenchEncoding {
   Storage storage = Storage::of_dtype;
 };
 
-// The first is "none", the baseline of the others' times.
+// The first is "none", the baseline for the times of all others.
 [[nodiscard]] std::span<const BenchEncoding> bench_encodings();
 
 }  // namespace rotary::bench

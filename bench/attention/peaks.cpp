@@ -12,8 +12,8 @@ namespace rotary::bench {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Every sum tends to 1, so no number becomes subnormal or infinite. Each sum starts from another
-// number, because the compiler could otherwise compute one sum for all.
+// Every sum tends to 1, so no number becomes subnormal or infinite. The sums start from different
+// numbers, because the compiler could merge equal sums.
 double multiply_and_add_of(std::int64_t steps, float half, volatile float* sink) {
   const hn::ScalableTag<float> d;
   const auto by = hn::Set(d, half);

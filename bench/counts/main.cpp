@@ -36,7 +36,7 @@ int main() {
 #endif
   fmt::print("{}\n", *instruction_set);
   for (const CountedOperation& operation : *operations) {
-    // A first, uncounted call: it may choose kernels and touch memory for later ones.
+    // Does not count the first call, which may choose kernels and touch memory for the first time.
     if (auto status = operation.call(); !status) return fail(status.error());
     rotary::Status status;
     counted_call(&operation, &status);

@@ -123,7 +123,7 @@ class Operations {
     return {};
   }
 
-  // Positions that jump, and image patches in a grid of 8 columns.
+  // Makes rows for positions that jump, and for image patches in a grid of 8 columns.
   Status add_scattered_rows(const Frequencies& frequencies) {
     constexpr std::int64_t tokens = 64;
     const RotarySpec tower{.head_dim = head_dim,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verifies each kind of linear attention against the reference, then times it for growing token
-// counts. Prints a call's memory, and its time for each token and head, constant if the time is
-// linear. Uses 8 heads of 64 features, f32, tokens first in memory, and one thread. Argument: the
-// most tokens, 65536 by default. Exit codes: 0; 1 for a wrong element; 70 if a call failed.
+// counts. Prints a call's memory and its time for each token and head. Uses 8 heads of 64 features,
+// f32, tokens first in memory, and one thread. Argument: the most tokens, 65536 by default. Exit
+// codes: 0; 1 for a wrong element; 70 if a call failed.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -11,7 +11,7 @@ namespace rotary::bench {
 // All operations in the order of the report.
 [[nodiscard]] std::span<const Operation> operations();
 
-// Rotates q and k by one call of rotate_qk, in place or into other tensors (see Family).
+// Rotates q and k: in place by rotate_qk(), or into other tensors by two calls of rotate().
 [[nodiscard]] Result<Job> prepare_rotate(const Setup& setup);
 
 // Stores k in a cache: with append(), or by rotating in place and then copying.

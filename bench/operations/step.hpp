@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code that all jobs share: the rows of the next step, q and k, and their verification.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,7 @@ struct FloatRuns {
   std::size_t stride = 0;  // floats from the start of one run to the next
 };
 
-// Does the same for each run.
+// Multiplies the floats of each run.
 void scale_runs_in_place(const FloatRuns& values, float factor);
 
 }  // namespace rotary::bench
