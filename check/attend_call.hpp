@@ -28,7 +28,6 @@ struct AttentionShape {
   std::int64_t value_features = 3;
 };
 
-// Views that every attention call has.
 struct AttentionViews {
   HeadsView out;
   HeadsView q;
@@ -67,12 +66,12 @@ struct AttendCall : AttentionViews {
                           std::int64_t column);
 
 // Compares the results of a successful call with the definition of attention. The operands must be
-// unchanged. If `definition` has no rotary, cos and sin are the call's rows. If it has no bias,
-// fill_bias() computes the call's bias.
+// unchanged. Without a rotary in `definition`, cos and sin are the call's rows. Without a bias in
+// `definition`, fill_bias() computes the call's bias.
 [[nodiscard]] Verdict verdict(const AttendCall& call,
                               const reference::AttentionEncoding& definition = {});
 
-// One query of one head: the exact row and the call's.
+// The exact row and the call's row for one query of one head.
 struct CheckedRow {
   HeadIndex place;
   const ExactRow& exact;
@@ -80,7 +79,6 @@ struct CheckedRow {
   std::optional<std::int64_t> parts;  // number of parts into which a map cuts the keys
   bool is_bounded = false;            // whether the contract covers the scores
 };
-// Calls `use` for every row of every sequence.
 void for_each_row(const AttendCall& call, const reference::AttentionEncoding& definition,
                   const std::function<void(const CheckedRow&)>& use);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes one query of one head by the definition of attention, in double. Compares the library's
-// result with it, within the contract's bounds.
+// Computes one query of one head by the definition of attention, in double. Checks the library's
+// row for the same query against the contract's bounds.
 #pragma once
 
 #include <cstdint>
@@ -64,9 +64,9 @@ class ExactRow {
   [[nodiscard]] std::string fault(const ComputedRow& computed,
                                   const std::optional<std::int64_t>& parts) const;
 
-  // Bounds of |error| of out's features, from the size of each key's own score. Bounds from the
-  // largest size are useless if a bias makes distant scores very negative: those keys have hardly
-  // any weight. A weight's relative error e changes the result by e times weight times |v - out|.
+  // The bound of each feature of out, from the size of each key's own score. The largest size gives
+  // useless bounds if a bias makes distant scores very negative, because distant keys then have
+  // hardly any weight. A weight's relative error e changes the result by e * weight * |v - out|.
   [[nodiscard]] std::vector<double> bounds_by_key(DType dtype) const;
 
  private:
@@ -85,7 +85,7 @@ class ExactRow {
   double log_sum_exp_ = 0;
 };
 
-// A query's row. score_of is called for visible keys only.
+// Computes a query's row. Calls score_of only for visible keys.
 [[nodiscard]] ExactRow exact_row(const reference::AttentionCase& of,
                                  const reference::QueryIndex& at, const AttendedRow& of_call,
                                  const std::function<KeyScore(std::int64_t)>& score_of);

@@ -68,7 +68,7 @@ reference::Heads heads_of(std::int64_t tokens, const Extents& n, const HeadOf& h
   return heads;
 }
 
-// A sequence's keys or values. 8-bit ones are scale * element, which double holds exactly.
+// A sequence's keys or values. An 8-bit number is scale * element, which double holds exactly.
 reference::Heads keys_of(const AttendCall& call, const Placed& of, const HeadsView& view,
                          const HeadsView& scales) {
   return heads_of(of.sequence.keys, view.extents, [&](std::int64_t key, std::int64_t head) {
@@ -234,7 +234,7 @@ class SequenceRows {
     }
   }
 
-  // The caller's own rows have no error from positions.
+  // The sum of the bounds for q and k. The caller's own rows have no error from positions.
   [[nodiscard]] double rotation_errors() const {
     const auto error = [](double factor, double position) {
       return rotate_error_bound(Direction::forward, factor, position);

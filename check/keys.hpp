@@ -56,7 +56,7 @@ struct Int8Head {
 // The 8-bit head that append() stores for these numbers, bit for bit.
 [[nodiscard]] Int8Head in_int8(std::span<const float> numbers);
 
-// Says what is wrong with a shifted head; empty if nothing is.
+// Describes the fault of a shifted head; empty if there is none.
 [[nodiscard]] std::string shift_fault(const Int8Head& before, const Int8Head& after,
                                       const KeyTurn& by);
 

@@ -38,12 +38,12 @@ struct LinearCall {
   std::optional<SegmentMap> segments = {};
   double epsilon = 1e-6;
   std::optional<LinearTurn> turn = {};
-  // The number of tokens of an earlier call. The next token continues that call's last document,
-  // whatever its segment.
+  // The number of tokens of an earlier call. The next token continues the last document of that
+  // call, even with another segment.
   std::int64_t earlier = 0;
   // out's first token is this query.
   std::int64_t first_query = 0;
-  // Rows in which a feature has a larger exponent are skipped.
+  // Skips rows in which a feature has a larger exponent.
   double largest_exponent = std::numeric_limits<double>::infinity();
 };
 

@@ -26,7 +26,7 @@ namespace rotary::check {
 
 [[nodiscard]] bool turns(const HeadWindow& window, std::int64_t feature) noexcept;
 
-// The rotation of a pair, as far as its error bound depends on it.
+// The properties of a rotation that the error bound depends on.
 struct Rotated {
   DType dtype = DType::f32;
   Direction direction = Direction::forward;
@@ -59,7 +59,7 @@ struct PairError {
 
 // The nearest number of the dtype, ties to even.
 [[nodiscard]] double rounded(DType dtype, double number);
-// Whether an element is this number, rounded once to the dtype. All NaNs are equal.
+// Whether `got` is this number, rounded once. All NaNs are equal. is_stored() also accepts flushes.
 [[nodiscard]] bool is_rounded(DType dtype, double got, double number);
 [[nodiscard]] bool is_stored(const Rotated& by, double got, double number);
 
