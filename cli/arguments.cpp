@@ -29,8 +29,8 @@ bool read_number(std::string_view text, Number& number) {
   return error == std::errc{} && end == digits.data() + digits.size();
 }
 
-// For "128k" returns "; write 131072 for 128 * 1024", because others read 128k as 128000. Returns
-// "" for text without such a unit.
+// For "128k" returns "; write 131072 for 128 * 1024", because some people read 128k as 128000.
+// Returns "" for text without a unit k or m.
 std::string in_full(std::string_view text) {
   const auto unit = std::string_view("kKmM").find(text.empty() ? '\0' : text.back());
   const std::int64_t times = unit < 2 ? 1024 : 1 << 20;

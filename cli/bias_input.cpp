@@ -23,7 +23,7 @@ constexpr NpyLimit most_parameters{.elements = std::uint64_t{1} << 26};
 // The name of a setting in messages: "--set buckets".
 std::string option_of(std::string_view key) { return fmt::format("--set {}", key); }
 
-// The KEY=VALUE settings. check_all_used() refuses those that no encoding reads.
+// The KEY=VALUE settings. check_all_used() refuses settings that the encoding did not read.
 class BiasSettings {
  public:
   explicit BiasSettings(const std::vector<ConfigOverride>& settings) {
@@ -104,7 +104,7 @@ struct Source {
     require(options.heads.has_value(), "{} needs --heads", options.name);
     return *options.heads;
   }
-  // --heads, or else the file's numbers divided by `for_each` numbers per head, rounded up.
+  // --heads, or else the count of the file's numbers divided by `for_each`, rounded up.
   [[nodiscard]] std::int64_t heads_of(const std::vector<double>& numbers,
                                       std::size_t for_each) const {
     if (options.heads || numbers.empty()) return heads();
@@ -245,7 +245,7 @@ constexpr std::array<std::pair<std::string_view, OwnedBias (*)(const Source&)>, 
     {"sandwich", [](const Source& source) -> OwnedBias { return {.bias = sandwich(source)}; }},
 }};
 
-// The name and maker of an encoding that has its own maker; nullptr means by_lists().
+// The name and maker of an encoding with a special maker; nullptr if by_lists() makes it.
 const auto* own_maker(std::string_view name) {
   const auto* const row =
       std::ranges::find(own_makers, name, [](const auto& each) { return each.first; });

@@ -44,7 +44,7 @@ struct OwnedBias {
 // T5's buckets without a table.
 [[nodiscard]] T5Buckets read_t5_buckets(const BiasOptions& options);
 
-// The least distance in the last bucket. All keys farther before the query are in it, too.
+// The least distance in the last bucket, which also has all greater distances.
 [[nodiscard]] std::int64_t first_of_last_bucket(const T5Buckets& buckets);
 
 }  // namespace rotary::cli

@@ -134,7 +134,7 @@ std::string unexpected_text(const CLI::App& root) {
   for (const CLI::App* inner : app.get_subcommands({})) names.push_back(inner->get_name());
   const CLI::App* const parent = app.get_parent();
   const bool is_inner = parent != nullptr && parent->get_parent() != nullptr;
-  // Names of at most two characters get no suggestion, because many others are one edit away.
+  // Suggests nothing for names of at most two characters, because one edit gives many names.
   std::string hint = name.size() > 2 ? did_you_mean(name, names) : "";
   if (hint.empty())
     hint = fmt::format("; an example: {}", facts.examples.substr(2, facts.examples.find('\n') - 2));

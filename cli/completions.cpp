@@ -34,7 +34,6 @@ bool takes_config(const CommandFacts& command) {
   return std::ranges::any_of(command.arguments, names_card);
 }
 
-// Puts the text between single quotes.
 std::string single_quoted(std::string_view text) {
   std::string result;
   for (const char each : text) result += each == '\'' ? "'\\''" : std::string(1, each);
@@ -78,7 +77,7 @@ std::string bash_function(std::span<const CommandFacts> commands,
          "}\n";
 }
 
-// Escapes text between the brackets of a specification for _arguments.
+// Escapes text inside the brackets of an option specification for zsh's _arguments.
 std::string zsh_text(std::string_view text) {
   std::string result;
   for (const char each : text) {

@@ -13,7 +13,7 @@ namespace rotary::cli {
 
 [[nodiscard]] inline bool is_gguf(std::string_view bytes) { return bytes.starts_with("GGUF"); }
 
-// Empty unless the path is a regular GGUF file. "-" is standard input.
+// Empty unless the path ("-": standard input) is a regular GGUF file.
 [[nodiscard]] std::optional<GgufMetadata> read_gguf_file(const std::string& path);
 
 // For a pipe, whose bytes were read already.

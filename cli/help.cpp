@@ -135,7 +135,7 @@ std::string help_text(const CommandFacts& command) {
     text += entry(commands_column, each->name, each->summary);
   text += list_text("Options", command.options);
   if (!is_tool(command)) return text;
-  // Only the names: manual pages have the meanings.
+  // Only the names, because manual pages have the meanings.
   const auto code = [](const ExitCodeFacts& each) {
     return fmt::format("{} {}", static_cast<int>(each.code), each.name);
   };

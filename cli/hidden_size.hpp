@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The number of features of a token. Code often confuses it with that of a head.
+// The features of a token and the numbers of heads that a config states.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model cards in the tool (models/): the parts of public configs that affect positions, with
-// the source of each.
+// The model cards in the tool (models/): the parts of public configs that affect positions. Each
+// card names its source.
 #pragma once
 
 #include <span>

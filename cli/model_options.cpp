@@ -31,7 +31,7 @@ std::pair<std::string, std::string> parse_sides(std::string_view option, std::st
   return {std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
 }
 
-// KEY=NAME gives the config the key KEY with the value of NAME. NAME stays.
+// KEY=NAME adds the key KEY to the config, with the value of NAME. NAME stays.
 ConfigOverride parse_renaming(std::string_view option, std::string_view text) {
   auto [key, from] = parse_sides(option, text, "KEY=NAME, such as rope_theta=my_theta");
   require(!from.empty() && key.find('.') == std::string::npos,
@@ -59,7 +59,7 @@ void take_flags(std::string_view option, const std::string& text, ResolveOptions
 // (ModelConfig, _apply_dict_overrides) and SGLang's config.update() do.
 void take_overrides(const SortedJson& members, const std::string& path,
                     std::vector<ConfigOverride>& overrides) {
-  constexpr std::size_t most_depth = 1024;  // characters; the library has its own limit
+  constexpr std::size_t most_depth = 1024;  // characters of a path; the library has its own limit
   for (const auto& [key, value] : members.items()) {
     require(!key.empty() && key.find('.') == std::string::npos,
             "--overrides: a key must be a name without dots, got '{}'", key);

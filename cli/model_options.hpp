@@ -22,8 +22,8 @@ inline constexpr std::string_view config_settings_help =
     "another value for a key of the config, as JSON (what is no JSON is text): rope_theta=5e5, "
     "rope_scaling.factor=8, 'rope_scaling={\"type\": \"linear\", \"factor\": 8}'; may be repeated";
 
-// Adds --pairing, --context, --numerics, --part, --set, --key, --overrides and --flags. The command
-// itself declares the config, because its place differs.
+// Adds --pairing, --context, --numerics, --part, --set, --key, --overrides and --flags. Commands
+// declare the config themselves, because its place on the command line differs.
 void declare_model_options(OptionParser& parser, ModelOptions& options);
 
 // KEY=VALUE in UTF-8.
@@ -36,7 +36,7 @@ inline constexpr std::string_view xpos_name = "xpos";
 // True for the name rope, unless a file has it.
 [[nodiscard]] bool is_rope(const ModelOptions& options);
 
-// Makes a spec from --set alone (rotary/spec_json.hpp). options.config is its name.
+// Makes a spec from --set alone (rotary/spec_json.hpp). options.config must be rope or xpos.
 [[nodiscard]] ModelSpec model_of_settings(const ModelOptions& options);
 
 [[nodiscard]] ModelSpec read_model(const ModelOptions& options);

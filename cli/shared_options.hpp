@@ -31,7 +31,7 @@ void declare_force(OptionParser& parser, Overwrite& overwrite);
 
 void declare_layer_type(OptionParser& parser, std::optional<std::string>& layer_type);
 
-// --layout, --spacing, --base and --padding-idx. Not --offset, which commands also use for tables.
+// --layout, --spacing, --base and --padding-idx. Commands declare --offset themselves.
 void declare_sinusoidal_options(OptionParser& parser, SinusoidalOptions& options);
 
 // --heads and --parameters. Commands declare --set themselves, because it may have other uses.

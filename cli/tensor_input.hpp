@@ -28,8 +28,8 @@ inline constexpr std::array all_dtypes = {DType::f32, DType::bf16, DType::f16, D
 // The dtypes of q, k and v in kernels.
 inline constexpr std::array kernel_dtypes = {DType::f32, DType::bf16, DType::f16};
 
-// The dtype of numbers that the tool makes: --dtype, else f32. Printed answers allow only f32 and
-// f64.
+// The dtype of numbers that the tool makes: --dtype, else f32. Without --out only f32 and f64 are
+// allowed.
 [[nodiscard]] DType answer_dtype(std::optional<DType> asked, const std::optional<std::string>& out);
 
 struct Tensor {
@@ -97,9 +97,9 @@ struct TokenPlaces {
   std::int64_t first = 0;
   std::optional<NpyArray> array;
 
-  // axes: the coordinates of a position. The shape of a file is [tokens] or [batch, tokens]. With
-  // several axes it is [axes, tokens] or [axes, batch, tokens], or [tokens] if all coordinates of a
-  // token are equal.
+  // axes: coordinates per position. A file's shape is [tokens] or [batch, tokens]. With several
+  // axes it is [axes, tokens] or [axes, batch, tokens], or [tokens] if a token's coordinates are
+  // all equal.
   [[nodiscard]] Positions of(const Extents& extents, Layout layout, std::int64_t axes = 1) const;
   // The members "first" and "file"; one of them is null.
   [[nodiscard]] Json json(const std::optional<std::string>& file) const;

@@ -13,7 +13,7 @@ namespace rotary::cli {
 
 enum class Align { right, left };
 
-// A column is as wide as its title, its widest cell or least_width, whichever is widest.
+// A column has the largest width of its title, its cells and least_width.
 struct Column {
   std::string title;
   std::size_t least_width = 0;

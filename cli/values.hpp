@@ -30,7 +30,7 @@ struct Value {
 // The number must be finite.
 [[nodiscard]] inline Value<double> number() { return {.name = "", .read = parse_double}; }
 
-// One of these values by name. `name` is a member of a value, or a function.
+// One of these values by name. `name` is a function or a member that gives a value's name.
 template <class Name, class Values>
 [[nodiscard]] auto one_by(Name name, const Values& values) {
   using T = typename Values::value_type;

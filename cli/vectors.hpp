@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector arithmetic with which commands check the library.
+// Vector arithmetic for commands that check the library.
 #pragma once
 
 #include <cmath>
@@ -54,7 +54,7 @@ template <class Real>
   return matrix;
 }
 
-// rotate() of [tokens][heads][head_dim]. Real is the element type of the rows.
+// rotate() of values [tokens][heads][head_dim]. Real is the type of values and of the rows.
 template <class Real>
 [[nodiscard]] std::vector<Real> rotated(std::vector<Real> values, const Rotations& rotations) {
   const std::int64_t head_dim = rotations.window().head_dim;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A claim about positions, and the evidence computed to judge it. The verdict follows from the
-// evidence. The command fails if the verdict is not the expected one or a number is outside its
-// range (both are in docs/theory/claims.md).
+// A claim about positions, and the evidence computed to judge it. `rotary claims` fails if a
+// verdict is not as expected or a number is outside its range.
 #pragma once
 
 #include <algorithm>
@@ -18,13 +17,13 @@ enum class Verdict {
   holds,           // in every setting that was computed
   holds_only_if,   // in settings that meet its condition, and in no other
   fails,           // in every setting
-  needs_training,  // no computation decides it: the lab does (rotary-lab)
+  needs_training,  // only an experiment of rotary-lab decides
 };
 
 // "true", "true_only_if", "false", "needs_training".
 [[nodiscard]] std::string_view to_string(Verdict verdict) noexcept;
 
-// The state of the claim's condition in a piece of evidence.
+// Whether evidence meets the claim's condition.
 enum class Setting {
   met,    // the condition is met, or the claim has none
   unmet,  // the condition is not met
@@ -47,8 +46,8 @@ struct Range {
   return {value - tolerance, value + tolerance};
 }
 
-// True if every case satisfies the relation. In Setting::unmet one such case is enough, because the
-// claim expects none.
+// True if every case satisfies the relation. In Setting::unmet, a single case that satisfies it is
+// enough, because the claim expects none.
 template <class Cases, class Relation>
 [[nodiscard]] bool holds_for(Setting setting, const Cases& cases, Relation relation) {
   return setting == Setting::unmet ? std::ranges::any_of(cases, relation)

@@ -55,8 +55,8 @@ std::vector<Evidence> slow_pairs() {
                          {"RetNet's exponents, d = 128", RetNetScaling{}, 128, 1e-4, 62832}})};
 }
 
-// The score of q with an equal k, by distance. `pairs` pairs from `first` on have equal weight, the
-// others none. The score at distance 0 is 1.
+// The score of q with an equal k, by distance. `pairs` pairs from `first` on have equal weight, all
+// other pairs none. The score at distance 0 is 1.
 std::vector<double> score_of_pairs(std::size_t first, std::size_t pairs, std::int64_t distances) {
   return plot::of_turned(
       plain_frequencies(), plot::evenly(distances - 1, distances),

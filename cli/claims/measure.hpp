@@ -87,9 +87,9 @@ inline constexpr std::int64_t usual_head_dim = 128;  // Llama, Mistral, Qwen and
   return scores;
 }
 
-// S(r) = mean of cos(r inv_freq) for r in [0, distances). It is the cosine of a vector and itself r
-// positions away if all pairs of features have the same length. With unequal lengths, the cosine is
-// a weighted mean of cos(r inv_freq).
+// S(r) = mean of cos(r inv_freq) for r in [0, distances). A vector whose pairs of features all have
+// the same length has the cosine S(r) with itself r positions away. Unequal lengths give a weighted
+// mean of cos(r inv_freq).
 [[nodiscard]] inline std::vector<double> similarity(const Frequencies& frequencies,
                                                     std::int64_t distances) {
   return plot::aligned_similarity(frequencies, plot::evenly(distances - 1, distances));

@@ -10,7 +10,7 @@
 namespace rotary::cli::claims {
 namespace {
 
-constexpr std::int64_t map_features = 64;  // of elu + 1: as many as of the head
+constexpr std::int64_t map_features = 64;  // elu + 1 keeps the head's number of features
 
 // Independent normal q and k of one head, and v.
 struct LinearInputs {

@@ -75,7 +75,7 @@ std::vector<Evidence> cache_stable() {
   };
 }
 
-// The largest change of the score when k moves from position 0 to one of `places`, and q with k.
+// The largest change of the score when q and k move together, k from position 0 to one of `places`.
 // q and k are random (seed 7), 100 positions apart, with |q||k| = 1.
 double score_spread(const Frequencies& frequencies, std::span<const std::int64_t> places) {
   constexpr std::int64_t distance = 100;

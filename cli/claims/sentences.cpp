@@ -161,8 +161,8 @@ double weight_beyond(const WordEncoding& encoding, const AttentionMask& mask) {
   return sum / static_cast<double>(clipped_tokens);
 }
 
-// The ratio of the largest to the least weight of the first query on keys first to last, if all
-// tokens are equal.
+// The ratio of the largest to the least weight of query 0 on keys `first` to `last`. All tokens are
+// equal.
 double uneven(std::int64_t first, std::int64_t last) {
   Matrix x;
   const Matrix vector = normal_rows(27, 1);

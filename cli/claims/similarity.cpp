@@ -204,8 +204,7 @@ double score_of(const MeanRow& row, std::span<const double> q, std::span<const d
   return score;
 }
 
-// How much the mean score / sqrt(d) of random q and k rises from the earlier window to the later
-// one.
+// How much the mean score / sqrt(d) of random q and k rises from the earlier to the later window.
 double mean_rise_of_random(const Frequencies& frequencies) {
   constexpr int samples = 2000;
   const MeanRow earlier = mean_row(frequencies, 10394);

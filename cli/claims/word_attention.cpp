@@ -49,7 +49,6 @@ std::vector<float> projected(const Matrix& vectors, const Matrix& matrix) {
   return products;
 }
 
-// The address of the value; nullptr if there is none.
 template <class T>
 const T* address_of(const std::optional<T>& value) {
   return value ? &*value : nullptr;

@@ -29,7 +29,7 @@ using Words = std::vector<std::string>;
 // Each vector is random, from a hash of its word and seed 22.
 [[nodiscard]] Matrix vectors_of(const Words& words);
 
-// By default attention without positions.
+// The default is attention without positions.
 struct WordEncoding {
   std::string name = {};
   std::optional<RotarySpec> rotary = {};

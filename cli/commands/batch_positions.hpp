@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary positions for batches of text (padded, packed, chunked or decoded), and checks of ids.
+// `rotary positions` for batches of text (padded, packed, chunked or decoded) and checks of ids.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct BatchOptions {
   [[nodiscard]] bool are_given() const { return mask || ids || !lengths.empty(); }
 };
 
-// These options exclude those of prompts with images.
+// Batch options exclude the options for prompts with images.
 void declare_batch(OptionParser& parser, BatchOptions& options);
 
 [[nodiscard]] Answer run_batch(const BatchOptions& options, const OutputOption& output,

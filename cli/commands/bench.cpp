@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary bench: verifies each line (bench/line.hpp) against the reference, then times it. Most are
-// timed beside a plain pass over the same bytes.
+// rotary bench: verifies each line (bench/line.hpp) against the reference, then times it. Times
+// most lines beside a plain pass over the same bytes.
 #include "cli/commands/bench.hpp"
 
 #include <fmt/chrono.h>

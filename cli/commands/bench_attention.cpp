@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // rotary bench attention: verifies each position encoding inside attention against the reference,
-// then times it beside the multiply-adds or reads that as many threads can do.
+// then times it beside pure multiply-adds or reads on the same number of threads.
 #include "apps/progress.hpp"
 #include "bench/attention/attention_measure.hpp"
 #include "cli/commands/bench.hpp"
@@ -43,7 +43,7 @@ struct Arguments {
   BenchOptions common;
 };
 
-// Without --tokens and --decode, the usual sizes of prefill and decode.
+// Without --tokens and --decode, uses the usual sizes of prefill and decode.
 std::vector<AttentionGroup> groups_of(const Arguments& arguments) {
   const std::int64_t heads = arguments.heads;
   const std::int64_t key_heads = arguments.kv_heads.value_or(heads);
@@ -227,7 +227,7 @@ std::string report_text(const Json& report, const bench::AttentionHeads& shape) 
   return text + goals_text(lines);
 }
 
-// The group's share of the progress line.
+// The group's weight in the progress line, from its estimated time.
 std::int64_t parts_of(const AttentionGroup& group, double seconds) {
   const double estimate = bench::operations_of(line_of(group)) / 1e8;  // 10 ms units, seven rounds
   return 1000 + static_cast<std::int64_t>(estimate + 100 * seconds) * 10;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // rotary claims: tests common claims about position encodings by computation. Exits with 1 if a
-// number or a verdict differs from docs/theory/claims.md.
+// number or a verdict is not as expected.
 #include "cli/claims/claims.hpp"
 
 #include "apps/progress.hpp"

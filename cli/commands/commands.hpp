@@ -52,11 +52,11 @@ struct Command {
   std::span<const Command* const> commands = {};
 };
 
-// A Command::declare from two functions: `declare` adds the members of a struct as options, `run`
-// executes the command.
 template <class Arguments>
 Arguments arguments_of(void (*declare)(OptionParser&, Arguments&));
 
+// A Command::declare from two functions: `declare` adds the members of a struct as options, `run`
+// executes the command.
 template <auto declare, auto run>
 Run declared(OptionParser& parser) {
   const auto arguments = std::make_shared<decltype(arguments_of(declare))>();

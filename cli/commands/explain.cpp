@@ -60,7 +60,7 @@ Topic topic_named(const std::string& name) {
   fail_unknown_card(name, "; nor is it a topic: " + names);
 }
 
-// Without a topic: explains the keys of a config alone, or the rotation if numbers are given.
+// Without a topic, explains a config's keys, or the rotation if numbers are given.
 Topic topic_of(const Arguments& a) {
   if (!a.name) return rotation;
   if (a.config || !names_config(*a.name)) return topic_named(*a.name);
@@ -119,7 +119,7 @@ void check_room(std::string_view option, std::int64_t position) {
           "{} must be in [-2^62, 2^62] for this topic, got {}", option, position);
 }
 
-// Without CONFIG, other topics than rotation use the example's numbers. The user's own numbers need
+// Without CONFIG, every topic but rotation uses the example's numbers. The user's own numbers need
 // a pairing. The default key is the reversed query.
 explain::Numbers read_numbers(const Arguments& arguments, const Topic& topic) {
   const bool has_config = !arguments.model.config.empty();

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary help and rotary completions.
 #include "cli/help.hpp"
 
 #include "cli/command_line.hpp"

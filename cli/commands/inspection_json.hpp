@@ -30,7 +30,7 @@ struct Inspection {
 
 [[nodiscard]] Json scaling_json(const Scaling& scaling);
 
-// The members of the JSON object for a table or a bias.
+// The JSON members that describe a sinusoidal encoding or a bias.
 [[nodiscard]] Json sinusoidal_members(const SinusoidalSpec& spec);
 [[nodiscard]] Json bias_members(const RelativeBias& bias);
 

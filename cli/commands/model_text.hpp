@@ -24,7 +24,7 @@ namespace rotary::cli {
 // callers use printable().
 [[nodiscard]] std::string summary_text(const ModelSpec& model);
 
-// Turns of a pair within the tokens. Never negative, although inv_freq may be.
+// Turns that a pair makes within the tokens. Never negative, although inv_freq may be.
 [[nodiscard]] double turns_within(double inv_freq, std::int64_t tokens);
 
 // Infinite for a frequency of 0.
@@ -62,7 +62,7 @@ namespace rotary::cli {
 // "39 of 64 pairs complete a turn within 131072 tokens".
 [[nodiscard]] std::string turning_text(const Frequencies& frequencies, std::int64_t tokens);
 
-// "layers 0, 2-5": the layers with this embedding; "" if the model lists no layers.
+// "layers 0, 2-5" or "no layer"; "" if the model lists no layers.
 [[nodiscard]] std::string layers_with_rotary(const ModelSpec& model, std::size_t rotary);
 
 // Layers with the same encoding and temperature.
@@ -86,11 +86,11 @@ struct ScalingParameter {
   ParameterValue value;
 };
 
-// The parameters in the rule's order. Leaves out absent optional parameters and enumerators with
-// the default value.
+// The parameters in the rule's order, without absent ones and without enumerators that are the
+// default.
 [[nodiscard]] std::vector<ScalingParameter> scaling_parameters(const Scaling& scaling);
 
-// Shows a list of more than 8 numbers by its first, its last and its count.
+// Shows more than 8 numbers as the first two, the last, and the count.
 [[nodiscard]] std::string parameter_text(const ParameterValue& value);
 
 // Origins of values that the config does not state: " [class default]"; " [rule, family]" for two.

@@ -61,7 +61,7 @@ Json card_json(const ModelCard& card, Action action) {
       {"name", card.name}, {"model_type", text_or_null(card.model_type)}, {"source", card.source}};
   const Result<ModelSpec> model = resolve(card.json);
   if (model) {
-    std::vector<std::string> encodings;  // each once, in order of the first layer
+    std::vector<std::string> encodings;  // without repeats, in layer order
     for (const ModelLayer& layer : model->layers)
       add_once(encodings, std::string(to_string(layer.encoding)));
     std::optional<std::int64_t> longest;

@@ -41,7 +41,7 @@ Pairing order_of(const RotarySpec& spec) {
   return reads_halves(spec.pairing) ? Pairing::half : Pairing::interleaved;
 }
 
-// The order of rows now, from --from or the config.
+// The present order of rows: --from, else the config's.
 Pairing source_order(const Arguments& arguments, const ModelSpec& model) {
   if (arguments.from) return *arguments.from;
   const Pairing order = order_of(model.rotary.front().spec);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary positions: the ids on each axis of a prompt with text, images and videos, as a model or an
-// engine counts them, and the next position. Ids of batches: batch_positions.hpp.
+// rotary positions: position ids of a prompt with text, images and videos, and the next position.
+// Ids are as a model or an engine counts them. Ids of batches: batch_positions.hpp.
 #include "cli/commands/batch_positions.hpp"
 #include "cli/commands/prompt.hpp"
 #include "rotary/m_rope.hpp"
@@ -82,7 +82,7 @@ std::span<const IdAxis> axes_of(const Answer& answer) {
       .first(static_cast<std::size_t>(answer.convention.axes));
 }
 
-// Splits a group's tokens into printed lines. The times on a line are all equal, or rise by 1.
+// Splits a group's tokens into printed lines. Along a line, times are equal or rise by 1.
 std::vector<TokenRange> lines_of(const Answer& answer, const TokenRange& group) {
   std::vector<TokenRange> lines = {{group.first, group.first + 1}};
   double step = 0;

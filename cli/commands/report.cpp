@@ -57,7 +57,7 @@ std::vector<page::NamedModel> read_models(const Arguments& arguments) {
   return models;
 }
 
-// Compares the first config with each other config, or one config in two engines.
+// Compares the first config with every other config, or one config in two engines.
 std::vector<Comparison> comparisons_of(const Arguments& arguments,
                                        const std::vector<page::NamedModel>& models) {
   std::vector<Comparison> comparisons;

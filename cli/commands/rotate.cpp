@@ -36,7 +36,7 @@ struct Job {
   Tensor tensor;
 };
 
-// The checks before any file is read.
+// The checks that need no file.
 void check_arguments(const Arguments& arguments) {
   require(arguments.q || arguments.k, "at least one of --q and --k is required");
   check_standard_input({arguments.q, arguments.k, arguments.positions, arguments.model.config});
@@ -122,7 +122,7 @@ std::string text_of(const Done& done) {
                             numerics_text(done.spec), value_or_fail(instruction_set()));
 }
 
-// Warns if the model also multiplies queries by a factor: this command does not.
+// Warns if the model also multiplies queries by a factor, which this command does not apply.
 void warn_about_queries(const Arguments& arguments, const ModelSpec& model, std::size_t chosen) {
   if (!arguments.q) return;
   const bool is_tempered = std::ranges::any_of(model.layers, [&](const ModelLayer& layer) {
@@ -185,7 +185,7 @@ std::string run_rotate(const Arguments& arguments, OutputForm form) {
   const Tensor& tensor = jobs.front().tensor;
   const RowDType rows = tensor.dtype == DType::f64 ? RowDType::f64 : RowDType::f32;
   Positions positions = places.of(tensor.extents, arguments.layout, frequencies.axes.count);
-  // Tensors without elements may claim any number of tokens. No rows are made for those.
+  // An empty tensor may claim any number of tokens, so no rows are made for it.
   if (std::ranges::all_of(jobs, [](const Job& job) { return job.tensor.array.data.empty(); })) {
     for (Job& job : jobs) job.tensor.extents.tokens = 0;
     positions = ConsecutivePositions{};

@@ -32,7 +32,6 @@ bool is_among(std::string_view name, const std::vector<std::string_view>& names)
   return std::ranges::find(names, name) != names.end();
 }
 
-// The encodings that have a table.
 std::vector<std::string_view> encoding_names() {
   std::vector<std::string_view> names = sinusoidal_names();
   for (const std::string_view name : bias_names())
@@ -65,7 +64,7 @@ struct Table {
   std::string_view encoding, dtype;
   const NpyArray& numbers;
   Json facts;
-  std::function<Json()> rows;  // the rows, besides the facts
+  std::function<Json()> rows;  // members to add to the facts
   std::function<std::string()> text;
   std::string saved;  // describes the saved file
 };

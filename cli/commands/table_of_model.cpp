@@ -24,7 +24,7 @@ struct Table {
   }
 };
 
-// Appends a row of pairs in the columns of the form.
+// Appends a row in the layout of the form. pairs: one number for each pair.
 void append_columns(std::vector<float>& rows, std::span<const float> pairs, Form form,
                     Pairing pairing) {
   const bool interleaved = !writes_halves(pairing);

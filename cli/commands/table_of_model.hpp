@@ -27,7 +27,7 @@ inline constexpr std::array<NamedForm, 3> forms = {
     {{"half-width", Form::half_width}, {"hf", Form::hf}, {"complex", Form::complex}}};
 
 struct TableArguments {
-  ModelOptions model;  // its config is a config or the name of an encoding
+  ModelOptions model;  // model.config may also be the name of an encoding
   SinusoidalOptions sinusoidal;
   BiasOptions bias;  // its name and settings are in `model`
   std::optional<PositionList> positions, distances;

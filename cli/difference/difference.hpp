@@ -21,7 +21,6 @@ struct Sides {
   std::string other;
 };
 
-// One model as an engine reads it.
 struct EngineReading {
   Dialect dialect;
   DialectReading reading;
@@ -52,8 +51,7 @@ inline constexpr std::string_view engines_help =
 // "the same", "different", "no difference is known".
 [[nodiscard]] std::string_view agreement_text(Agreement agreement);
 
-// For a page: a sentence for each engine's rule with an effect, and for each compared pair of
-// embeddings.
+// For a page: sentences about each engine's reading, and one for each compared pair of embeddings.
 [[nodiscard]] std::vector<std::string> comparison_sentences(const Comparison& comparison);
 
 // "0-3, 5".

@@ -84,7 +84,7 @@ std::string summary_text(const ModelDifference& difference) {
   };
   add(difference.fields, FieldEffect::model);
   for (const RotaryDifference& pair : difference.rotary) {
-    // If all rows agree, fields that would only change rows do not count.
+    // If all rows agree, a field with an effect on rows only does not count.
     const auto& position = pair.rows.first_position;
     const bool has_rows = position || pair.not_comparable || pair.after_longer_call;
     add(pair.fields, has_rows ? FieldEffect::rows : FieldEffect::model);

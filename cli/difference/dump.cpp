@@ -15,7 +15,7 @@
 namespace rotary::cli {
 namespace {
 
-// As much as `rotary table --out` writes. both: cos and sin. of_one_axis limits frequencies.
+// The most that `rotary table --out` writes, as cos and sin together. of_one_axis: frequencies.
 constexpr NpyLimit most_of_both{.elements = std::uint64_t{1} << 28,
                                 .of_one_axis = most_pairs.elements};
 constexpr NpyLimit most_of_one{.elements = most_of_both.elements / 2};
@@ -34,7 +34,7 @@ std::vector<std::int64_t> squeezed(std::vector<std::int64_t> shape, std::size_t 
   return shape;
 }
 
-// The columns first, first + step, … of a table [tokens][width].
+// The columns 0, step, 2 * step, … of a table [tokens][width].
 std::vector<double> columns(const std::vector<double>& table, std::size_t width, std::size_t count,
                             std::size_t step) {
   std::vector<double> kept;

@@ -36,13 +36,13 @@ struct Dump {
 
 [[nodiscard]] RowsTable rows_of(const Frequencies& frequencies, std::int64_t tokens);
 
-// A model with one embedding of the dump's frequencies, which must exist. `like` gives window and
-// trained context; without `like`, the pairing is half. Fails as wrong usage if `like` has
-// another number of pairs.
+// A model with one embedding. The dump must have its frequencies. `like` gives the window and
+// trained context; without `like`, the pairing is half. Fails as wrong usage if `like` has another
+// number of pairs.
 [[nodiscard]] ModelSpec model_of(const Dump& dump, const ModelRotary* like);
 
-// Compares the positions that both tables have. Fails as wrong usage if their numbers of pairs
-// differ.
+// Compares the positions that are in both tables. Fails as wrong usage if the tables' numbers of
+// pairs differ.
 [[nodiscard]] RowsDifference compare_tables(const RowsTable& one, const RowsTable& other);
 
 }  // namespace rotary::cli

@@ -18,7 +18,7 @@ const ModelRotary* chosen_rotary(const DumpSide& side) {
 
 bool has_rows(const DumpSide& side) { return side.dump && side.dump->inv_freq.empty(); }
 
-// A model with only the embedding, because the other side has no layers.
+// A model with only the side's embedding, because the other side has no layers.
 ModelSpec model_alone(const DumpSide& side, const ModelRotary* like) {
   if (side.dump) return model_of(*side.dump, like);
   ModelSpec model;
@@ -27,7 +27,7 @@ ModelSpec model_alone(const DumpSide& side, const ModelRotary* like) {
   return model;
 }
 
-// The rows of a model or of frequencies, in the shape of `rows`.
+// The rows of the side's model or frequencies, for as many tokens as `rows` has.
 RowsTable rows_like(const RowsTable& rows, const DumpSide& side,
                     std::optional<std::int64_t> context_tokens) {
   const ModelSpec model = model_alone(side, nullptr);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares one config in two engines.
 #include "apps/failure.hpp"
 #include "cli/difference/difference.hpp"
 #include "cli/model_input.hpp"

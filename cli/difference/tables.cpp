@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares two tables of rows.
 #include <algorithm>
 #include <cmath>
 #include <complex>

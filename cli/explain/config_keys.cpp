@@ -53,7 +53,6 @@ class Experiment {
   }
 
  private:
-  // Resolves the config after a change at `path`.
   template <class Change>
   [[nodiscard]] Trial changed(const Path& path, Change change) const {
     Json config = config_;
@@ -68,8 +67,8 @@ class Experiment {
   Baseline baseline_;
 };
 
-// Adds the members that nothing reads. Most members are unread, so this tries all at once, then
-// each half.
+// Adds the members that nothing reads. Tries all members together, then each half, because most are
+// unread.
 void add_unread(const Experiment& experiment, const Path& object, Names names,
                 std::set<std::string>& unread) {
   if (names.empty()) return;
@@ -123,7 +122,7 @@ void visit(const Experiment& experiment, Path& path, const Json& object,
   }
 }
 
-// The meanings of keys other than parameters of scaling rules, which rotary/scaling.hpp describes.
+// The meanings of config keys. rotary/scaling.hpp describes the parameters of scaling rules.
 struct Meaning {
   std::string_view keys;  // separated by blanks
   std::string_view meaning;

@@ -32,7 +32,7 @@ void to_json(Json& json, const Fact& fact);
                                          std::optional<std::int64_t> context_tokens);
 
 // A null `from` or `to` means that the model has no such fact. If two lists differ, `from` is null
-// and `to` says how many numbers differ, and by which factors.
+// and `to` describes the difference.
 struct FactChange {
   std::string name;
   std::string layer_type;
@@ -75,7 +75,7 @@ struct ConfigKey {
   std::string path;  // "rope_scaling.factor"
   Json value;
   KeyUse use;
-  std::vector<std::string> warnings = {};  // those that are missing without the key
+  std::vector<std::string> warnings = {};  // warnings that disappear without the key
   Outcome without = std::vector<FactChange>{};
   std::optional<OtherValue> other = {};  // a number doubled, a boolean negated
 };
@@ -86,13 +86,13 @@ struct ConfigKey {
 [[nodiscard]] std::vector<ConfigKey> keys_of_config(std::string_view json,
                                                     const ResolveOptions& options);
 
-// The keys whose values are kept, in the file's order. The limits are those of a config. Kept names
-// and values count as bytes.
+// The keys whose values `metadata` keeps, in the file's order. The limits are those of a config,
+// with the names and kept values counted as bytes.
 [[nodiscard]] std::vector<ConfigKey> keys_of_gguf(const GgufMetadata& metadata,
                                                   const GgufOptions& options);
 
-// JSON text, or "{...}" for an object of which no member is read. A text above `most` bytes is cut
-// and ends with the ellipsis.
+// JSON text, or "{...}" for an object whose members are all unread. Cuts a text above `most` bytes
+// and appends the ellipsis.
 [[nodiscard]] std::string value_text(const Json& value, std::size_t most,
                                      std::string_view ellipsis);
 

@@ -264,8 +264,8 @@ Step frequencies(const Heads& heads) {
     step.check.deviation =
         larger(step.check.deviation, std::abs(std::abs(inv_freq[i]) / formula - 1));
   }
-  // Relative error: an exponent of at most ln base is off by 4 units in its last place. exp and pow
-  // add 1 or 2 each.
+  // Relative error in units of 2^-53: 4 ln base from the exponent, which is at most ln base, and 8
+  // from exp and pow.
   step.check.bound = (8 + 4 * log_base) * 0x1p-53;
   const double of_one = std::exp(-(d / 2 - 1) / d * log_base);
   step.not_so = "the exponent i/d in place of 2i/d: positions repeat early";

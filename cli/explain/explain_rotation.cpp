@@ -3,10 +3,10 @@
 // double, from the library's frequencies, and are compared with rotate() in float32. The last line
 // shows the widely copied mistake i/d in place of 2i/d: the same norm, other angles, and no error.
 //
-// Also the example that introductions print: position 3, x = (0.5, -1, 1.5, 2), base 10000. It is
-// shown as printed (exponent i/d, two digits of cos and sin), then exactly with exponent i/d, then
-// correctly in both pairings. An example with 8 features follows, because 4 features hardly
-// distinguish the pairings.
+// Also shows the example that introductions print: position 3, x = (0.5, -1, 1.5, 2), base 10000.
+// First as printed (exponent i/d, two digits of cos and sin), then exactly with exponent i/d, then
+// correctly in both pairings. Another example has 8 features, because 4 features hardly distinguish
+// the pairings.
 #include <fmt/format.h>
 
 #include <iterator>

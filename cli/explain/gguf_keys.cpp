@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The effect of each key of a GGUF file on positions, found as for configs.
+// The effect of each GGUF key on positions, found as for configs.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

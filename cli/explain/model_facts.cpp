@@ -82,7 +82,6 @@ void add_members(const std::string& of, const Json& members, std::vector<Fact>& 
     facts.push_back({fmt::format("{}.{}", of, name), "", value});
 }
 
-// The fact with the same name and layer type, else nullptr.
 const Fact* fact_named(const std::vector<Fact>& facts, const Fact& like) {
   const auto found = std::ranges::find_if(facts, [&](const Fact& each) {
     return each.name == like.name && each.layer_type == like.layer_type;

@@ -30,7 +30,7 @@ struct Pair {
 };
 
 // The reduced angle is within 8 * 2^-53 radians of the exact one at any position, because only the
-// fraction of a turn and its product with pi are rounded. first_feature: that of the window.
+// fraction of a turn and its product with pi are rounded. first_feature: where the pairs begin.
 [[nodiscard]] std::vector<Pair> pairs_at(const Frequencies& frequencies, std::int64_t position,
                                          std::int64_t first_feature);
 
@@ -103,7 +103,7 @@ enum class Elements : std::int32_t {
   rotate_half  // rot(x) = (-x[d/2:], x[:d/2]),     c = (c0, c1, ..., c0, c1, ...)
 };
 
-// The pairs at one position, with the features of x that each reads and writes, and A.
+// The pairs at one position, each with the features that it reads and writes, and the factor A.
 struct FormInput {
   FormInput(const Frequencies& frequencies, std::int64_t position)
       : pairs(pairs_at(frequencies, position, 0)),

@@ -17,8 +17,8 @@ struct Limit {
 inline constexpr Limit most_keys{.most = 500, .what = "keys"};
 inline constexpr Limit most_bytes{.most = std::size_t{1} << 18, .what = "bytes"};
 
-// Fails as wrong usage above the limit. subject: "a config". or_more: " or more" if `got` is only a
-// lower bound.
+// Fails as wrong usage above the limit. subject: "a config". or_more: " or more" if `got` may be
+// too low.
 void check_limit(std::string_view subject, const Limit& limit, std::size_t got,
                  std::string_view or_more = {});
 

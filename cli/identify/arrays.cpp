@@ -41,7 +41,6 @@ struct OpenSafetensors {
       : file(path), start(value_or_fail(read_safetensors_start(file), path)) {}
 };
 
-// The index of the wanted array.
 std::size_t chosen(std::string_view option, const FileAndName& wanted,
                    const std::vector<std::string>& names) {
   if (wanted.name.empty() && names.size() == 1) return 0;

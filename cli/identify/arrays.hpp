@@ -55,7 +55,7 @@ struct PairColumns {
   std::size_t stride = 1;  // between neighbouring pairs
 };
 
-// same: whether two elements of a row are equal in all given tables.
+// same(i, j): whether the elements i and j are equal. Elements are numbered row by row.
 [[nodiscard]] PairColumns pair_columns(std::size_t elements, std::size_t width,
                                        const std::function<bool(std::size_t, std::size_t)>& same);
 

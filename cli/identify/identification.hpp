@@ -28,7 +28,7 @@ struct IdentifyAnswer {
   Identification found;
   std::string layout = {};  // layout of heads: "bthd", …; empty for tables
   std::string config;       // as given; empty: none
-  // Another layout, in which the numbers fit the config; empty: none.
+  // Another layout with which the numbers fit the config; empty: none.
   std::string right_layout = {};
   std::vector<std::string> notes = {};     // other facts from a TRACE
   std::optional<OtherProgram> other = {};  // for --other

@@ -109,7 +109,7 @@ std::string closest_text(const Identification& found) {
     text += fmt::format("  {:<52} residual {:.2g}\n", causes_text(each), each.residual);
   }
   text = text.empty() ? "\nNothing came close.\n" : "\nWhat came closest:\n" + text;
-  constexpr double most_rounding = 10;  // a rotation keeps the lengths of pairs
+  constexpr double most_rounding = 10;  // tolerances; a rotation changes lengths only by rounding
   if (found.structure && found.structure->deviation > most_rounding * found.tolerance)
     text += wrapped(
         fmt::format("Lengths within pairs changed by {:.2g}: something other than a rotation is "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The input of `rotary identify`.
+// Reads arrays as heads or tables, and identifies their rotation.
 #pragma once
 
 #include <array>

@@ -30,7 +30,7 @@ using Archive = std::unique_ptr<zip_t, Closer<zip_discard>>;
 using Source = std::unique_ptr<zip_source_t, Closer<zip_source_free>>;
 
 constexpr zip_int64_t most_entries = 64;
-constexpr std::uint64_t most_unpacked_times = 64;  // tables of cos and sin shrink by at most 10
+constexpr std::uint64_t most_unpacked_times = 64;  // tables of cos and sin shrink at most 10 times
 constexpr std::uint64_t most_unpacked_of_any = std::uint64_t{4} << 20;
 
 [[noreturn]] void fail_archive(const std::string& name, std::string_view why) {

@@ -55,7 +55,7 @@ struct FusedModule {
   Rows rows;
 };
 
-// The order of fused rows in each family, from forward() in its modeling_*.py.
+// The order of fused rows in each family's modeling_*.py.
 constexpr std::array<FusedModule, 11> fused_modules = {{
     {"baichuan", "W_pack", Rows::queries_first},          // unflatten(-1, (3, hidden_size))
     {"chatglm", "query_key_value", Rows::queries_first},  // split
@@ -224,7 +224,7 @@ TensorRows rows_in_order(const Checkpoint& checkpoint, const ModelRotary& rotary
   switch (rows) {
     case Rows::falcon:
       return rows_in_order(checkpoint, rotary, falcon_rows(checkpoint.config), tensor, count);
-    case Rows::key_tail: {  // the shared rotated key has no other features before it
+    case Rows::key_tail: {  // the shared head rotates from its first row
       const std::int64_t rotated = rotary.spec.head_dim;
       if (count <= rotated)
         fail_rows(tensor.name, count, fmt::format("more than {} rows", rotated));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the tensors with rows of queries and keys, by names in models' code, and their row order.
+// Finds the tensors of queries and keys by names in models' code, and the order of their rows.
 #pragma once
 
 #include <cstdint>
@@ -33,12 +33,12 @@ struct NamedShape {
   std::span<const std::uint64_t> shape;
 };
 
-// Adjacent rows: heads whose rows are reordered, or rows that stay, which count as one head.
+// Adjacent rows: heads whose rows are reordered, or unchanged rows, which count as one head.
 struct RowGroup {
   std::int64_t heads = 1;
   std::int64_t rows = 0;  // rows of each head
-  // first_row: how many features of a head precede the embedding's (MLA). spec: the embedding; rows
-  // without one stay.
+  // first_row: the features of a head before the embedding's features (MLA). spec: the embedding;
+  // without one, rows stay unchanged.
   std::int64_t first_row = 0;
   const RotarySpec* spec = nullptr;
 };

@@ -36,7 +36,7 @@ std::string name_without_layer(std::string_view name) {
   return result;
 }
 
-// Fails if a row is not a whole number of bytes, as is possible for 4-bit elements.
+// Fails if rows are not whole bytes, as may happen for 4-bit elements.
 TensorRows rows_of(const Checkpoint& checkpoint, const SafetensorsTensor& tensor) {
   TensorRows rows = tensor_rows(checkpoint, {.name = tensor.name, .shape = tensor.shape});
   const auto count = static_cast<std::uint64_t>(rows.count());
@@ -128,7 +128,7 @@ class Copy {
   std::size_t at_ = 0;  // index in from_ of the next byte
 };
 
-// Copies rows of row_bytes each and reorders those of heads.
+// Copies rows of row_bytes each and reorders the rows of heads.
 void copy_rows(Copy& copy, const TensorRows& rows, Pairing to, std::uint64_t row_bytes) {
   std::vector<std::vector<std::size_t>> orders;
   for (const RowGroup& group : rows.groups) {
@@ -242,7 +242,7 @@ void permute(const Checkpoint& checkpoint, const Permutation& permutation, Overw
                Copy copy(file, write, progress);
                copy_file(checkpoint, file, permutation.to, copy);
              },
-         .check = [&file](const std::string& written) {  // the data have the header's size
+         .check = [&file](const std::string& written) {  // the header, and the size of the data
            if (is_index(file.path)) return;
            InputFile output(written);
            if (const auto start = read_safetensors_start(output); !start)

@@ -34,9 +34,9 @@ struct Grid {
   }
 };
 
-// An image has the axes (row, column), a video (time, row, column). The step is 1 for integer
-// coordinates. If the fastest pair of the columns makes a full turn in a step of 1, coordinates are
-// the centres of equal parts of [-1, 1], as in DINOv3.
+// An image has the axes (row, column), a video (time, row, column). The step is 1 unless the
+// fastest pair of the columns then makes a full turn or more. In that case coordinates are the
+// centres of equal parts of [-1, 1], as in DINOv3.
 Grid grid_of(const Frequencies& frequencies, std::int64_t side) {
   const std::int32_t row_axis = frequencies.axes.count == 2 ? 0 : 1;
   const std::int32_t column_axis = row_axis + 1;
@@ -95,8 +95,8 @@ struct View {
   Pairs pairs;
 };
 
-// The score of the query with each patch, for q = k with equal weight in these pairs and none in
-// others.
+// The score of the query with each patch, for q = k. The given pairs have equal weight, others
+// none.
 HeatMap scores_of(const Grid& grid, const Pairs& pairs) {
   const auto side = static_cast<std::size_t>(grid.side);
   HeatMap map{.rows = side, .columns = side, .label = "score"};

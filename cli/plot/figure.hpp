@@ -50,7 +50,7 @@ struct Mark {
   std::string label;  // empty: none
 };
 
-// Cells one unit wide around x = 0 ... columns - 1, and y = 0 ... rows - 1.
+// Cells of width and height 1, centred on x = 0 ... columns - 1 and y = 0 ... rows - 1.
 struct HeatMap {
   std::size_t rows = 0, columns = 0;
   std::vector<double> values = {};  // [rows][columns]; not finite: an empty cell (masked)

@@ -156,7 +156,7 @@ std::vector<double> sinusoidal_rows(std::span<const std::int64_t> positions,
 
 std::vector<double> normal_numbers(std::uint64_t seed, std::size_t count) {
   std::mt19937_64 generator(seed);
-  // The number is in (0, 1), because the logarithm below must be finite.
+  // Never 0, because the logarithm below must be finite.
   const auto uniform = [&] { return (static_cast<double>(generator() >> 11) + 0.5) * 0x1p-53; };
   std::vector<double> numbers;
   while (numbers.size() < count) {  // Box and Muller 1958

@@ -30,8 +30,8 @@ struct Request {
   std::vector<Subject> subjects = {};               // none: the figure takes usual_subject()
   std::optional<std::int64_t> context_tokens = {};  // the context for scaling rules
   std::optional<std::int64_t> last = {};            // the last position or distance, >= 1
-  std::optional<std::int64_t> dim = {};             // features; in alibi heads, in shaw the reach
-  std::uint64_t seed = 1;                           // of random numbers
+  std::optional<std::int64_t> dim = {};             // features; alibi: heads; shaw: reach
+  std::uint64_t seed = 1;                           // for random numbers
   std::vector<std::string> words = {};              // the user's own tokens
   std::optional<HeatMap> learned = {};              // a learned table [positions, features]
 };

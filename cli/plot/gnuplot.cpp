@@ -47,7 +47,7 @@ struct Script {
   [[nodiscard]] double y(double pixels) const { return 1 - pixels / layout.height; }
 };
 
-// In gnuplot's single quotes only ' has a meaning. Not every gnuplot accepts '' for it, so it
+// Only ' has a meaning in gnuplot's single quotes. Some versions do not accept '' for it, so it
 // becomes a typographic apostrophe.
 std::string single_quoted(std::string_view text) {
   return "'" + replaced(std::string(text), "'", "\xE2\x80\x99") + "'";
@@ -60,7 +60,7 @@ std::string number(double value) {
 
 std::string bound(const std::optional<double>& value) { return value ? number(*value) : "*"; }
 
-// room: pixels of a number and its distance to the next.
+// room: pixels for a number and for the gap after it.
 std::string tick_places(const Axis& axis, double pixels, double room) {
   if (!axis.ticks.empty()) {
     std::string places;
@@ -71,7 +71,7 @@ std::string tick_places(const Axis& axis, double pixels, double room) {
     return "(" + places + ")";
   }
   if (axis.scale == Scale::logarithmic || !axis.from || !axis.to) return "autofreq";
-  // The smallest of 1, 2 or 5 times a power of ten that leaves the room.
+  // The smallest step that leaves this room: 1, 2 or 5 times a power of ten.
   const double least = (*axis.to - *axis.from) * room / pixels;
   const double power = std::pow(10, std::floor(std::log10(least)));
   for (const double times : {1.0, 2.0, 5.0})
@@ -84,9 +84,9 @@ struct AxisPlace {
   double pixels;
   double room;
   bool is_reversed = false;
-  // Moves the label, in lines: gnuplot puts x's lower in SVG than in PNG, and in 3D over numbers.
+  // Moves the label, in lines. gnuplot puts x's label lower in SVG, and 3D labels over numbers.
   double label_offset = 0;
-  // Moves the numbers, in letters and lines. In 3D gnuplot puts them over the axes and each other.
+  // Moves the numbers, in letters and lines. In 3D they would cover axes and each other.
   std::string_view tick_offset = "0, 0";
 };
 
@@ -130,7 +130,7 @@ std::string style_text(const Series& series, Color look, std::string_view color)
   if (series.style != Style::points)
     return fmt::format("with lines lw {} dt {} lc rgb '{}'", is_guide ? 1.5 : 2,
                        is_guide ? guide_dash : dashes[look % dashes.size()], color);
-  // Few points must stand out among lines; many points form a line.
+  // Few points are larger, to stand out among lines.
   return fmt::format("with points pt {} ps {} lc rgb '{}'", point_types[look % point_types.size()],
                      series.x.size() < 30 ? 0.9 : 0.5, color);
 }
@@ -309,7 +309,7 @@ std::string gnuplot_script(const Figure& figure, const Drawing& drawing) {
   Script script{.picture = drawing.picture,
                 .colors = drawing.theme == Theme::dark ? dark : light,
                 .layout = layout_of(complete)};
-  // The font is 14 pixels. For PNG that is 10.5 points, with twice the pixels for dense screens.
+  // The font is 14 pixels, or 10.5 points in PNG. PNG has twice the pixels, for dense screens.
   const bool is_svg = drawing.picture == Picture::svg;
   const int times = is_svg ? 1 : 2;
   script.line("set terminal {} size {},{} background rgb '{}' font 'sans-serif,{}' noenhanced{}",

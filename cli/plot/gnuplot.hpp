@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws figures: as a gnuplot script with its data, and as the picture that gnuplot draws from it.
-// The program gnuplot is only needed for the picture.
+// Writes a figure as a gnuplot script with its data, or as the picture that gnuplot draws from it.
+// Only the picture needs the program gnuplot.
 #pragma once
 
 #include <string>
@@ -20,8 +20,8 @@ struct Drawing {
 
 [[nodiscard]] std::string gnuplot_script(const Figure& figure, const Drawing& drawing);
 
-// The bytes of the picture. An SVG has title and caption for screen readers. Without gnuplot fails
-// as unsupported and names the package to install.
+// The bytes of the picture. An SVG has title and caption for screen readers. If gnuplot is missing,
+// fails as unsupported and names the package to install.
 [[nodiscard]] std::string draw(const Figure& figure, const Drawing& drawing);
 
 [[nodiscard]] std::string replaced(std::string text, std::string_view old, std::string_view by);

@@ -127,7 +127,7 @@ void extend(Axis& axis, const std::vector<double>& values) {
   }
 }
 
-// True if the first panel has its own row, because the others fill their rows.
+// True if the first panel has its own row, which lets the other panels fill their rows.
 bool has_wide_panel(const Figure& figure) {
   return figure.columns > 1 && figure.panels.size() % figure.columns == 1;
 }

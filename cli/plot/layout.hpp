@@ -26,7 +26,7 @@ struct Legend {
 };
 
 struct Place {
-  Box plot;  // inside the axes; in 3D with axes and numbers
+  Box plot;  // the area inside the axes; in 3D the axes and numbers, too
   bool is_in_space = false;
   std::optional<Legend> legend = {};
   std::optional<Box> colors = {};  // the colour scale of a heat map

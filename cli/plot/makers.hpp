@@ -31,7 +31,7 @@ Make axes;
 
 using Integers = std::vector<std::int64_t>;
 
-// d = 128 and base 10000: the subject if no CONFIG is given.
+// The subject if no CONFIG is given: d = 128 and base 10000.
 [[nodiscard]] Subject usual_subject();
 
 // The given subjects, or the usual one.
@@ -50,15 +50,15 @@ struct TurnedRow {
   std::span<const double> cos, sin;
 };
 
-// Calls use() with the cos and sin of position ω, position by position: in double, exact for any
-// numerics, without the attention factor. of_turned() makes a number from each row.
+// Calls use() for each position of `at`, in order. Rows are double, exact for any numerics, and
+// lack the attention factor. of_turned() makes a number from each row.
 void for_each_turned(const Frequencies& frequencies, std::span<const std::int64_t> at,
                      const std::function<void(const TurnedRow& row)>& use);
 [[nodiscard]] std::vector<double> of_turned(
     const Frequencies& frequencies, std::span<const std::int64_t> at,
     const std::function<double(const TurnedRow& row)>& number_of);
 
-// Evenly spaced numbers from 0 to last, about `most` or fewer.
+// At most `most` + 1 evenly spaced numbers: 0 first, none above `last`.
 [[nodiscard]] Integers evenly(std::int64_t last, std::int64_t most);
 
 // Numbers from 1 to last, at most `in_a_decade` of them in a decade.

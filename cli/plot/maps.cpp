@@ -82,7 +82,7 @@ HeatMap weights_of(const Words& words, const AttentionEncoding& encoding) {
 }
 
 Panel panel_of(std::string title, const Words& words, const AttentionEncoding& encoding) {
-  // Made before the axes: if an initializer throws, GCC 12 destroys earlier members twice.
+  // Made first: if an initializer below throws, GCC 12 destroys earlier members twice.
   HeatMap map = weights_of(words, encoding);
   return {.title = std::move(title),
           .x = Axis{.ticks = words.words},

@@ -67,7 +67,7 @@ void to_json(Json& json, const Figure& figure) {
 
 namespace {
 
-// Spreadsheets compute text that begins like a formula; an apostrophe prevents that.
+// Spreadsheets compute text that begins like a formula. An apostrophe in front prevents this.
 std::string field(std::string_view text) {
   constexpr std::string_view formula_starts = "=+-@";
   const bool is_formula = !text.empty() && formula_starts.find(text[0]) != std::string_view::npos;
@@ -85,7 +85,6 @@ std::string field(double number) {
   return std::isfinite(number) ? fmt::format("{}", number) : std::string();
 }
 
-// The field of a coordinate, which may be absent.
 std::string field(std::span<const double> numbers, std::size_t i) {
   return i < numbers.size() ? field(numbers[i]) : std::string();
 }

@@ -129,7 +129,7 @@ Figure corkscrew(const Request& request) {
   Panel panel{.x = Axis{"first feature of a pair", Scale::linear, -1, 1},
               .y = Axis{"second feature", Scale::linear, -1, 1},
               .z = Axis{"position (tokens)", Scale::linear, 0, static_cast<double>(last)}};
-  // Points between tokens, too: with integer positions only, a fast pair's line has corners.
+  // Also draws points between tokens: with tokens alone, a fast pair's line has corners.
   for (const double times : {3.0, 10.0, 40.0}) {
     const std::size_t pair = slower_pair(subject.frequencies, times);
     Series series{.name = speed_text(subject.frequencies, pair)};
@@ -154,7 +154,7 @@ Figure fast_slow(const Request& request) {
   const Frequencies& frequencies = subject.frequencies;
   const Integers at = evenly(request.last.value_or(120), 240);
   const std::size_t fast = slower_pair(frequencies, 2);
-  // The fastest pair whose angle at the last position is at most 0.8 of a quarter turn; its second
+  // The fastest pair that makes at most 0.8 of a quarter turn until the last position: its second
   // feature visibly rises all the way. Without such a pair, the slowest.
   const auto rises = [&](double frequency) {
     return std::abs(frequency) * static_cast<double>(at.back()) <= 0.8 * quarter;
@@ -233,7 +233,7 @@ std::string_view effect_of(const Scaling& scaling) {
   return {};
 }
 
-// How much slower than base^(-2i/d) each pair rotates, and its place in the rule's ramp.
+// Each pair's slowdown relative to base^(-2i/d), and its place in the rule's ramp.
 Figure scaling(const Request& request) {
   Panel lengths{.x = Axis{"pair of features"},
                 .y = Axis{"wavelength, times longer", Scale::logarithmic}};
@@ -246,7 +246,7 @@ Figure scaling(const Request& request) {
     if (!effect.empty() && is_new) effects.push_back(effect);
     RotarySpec unscaled = subject.spec;
     unscaled.scaling = NoScaling{};
-    // The wavelength with the rule divided by that without it; a frequency of 0 has no point.
+    // Wavelengths with the rule, divided by those without it. A frequency of 0 has no point.
     std::vector<double> times = value_or_fail(make_frequencies(unscaled)).inv_freq;
     std::ranges::transform(times, subject.frequencies.inv_freq, times.begin(), std::divides{});
     const double least = 1 / *std::ranges::max_element(times);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Figures of scores by distance: the bound of RoFormer §3.4.3; scores themselves (Barbero et al.
-// 2024, arXiv 2410.06205, propositions 3.1 and 3.2); angles clipped at half a turn (ClippedAngle).
-// Also the base that a context needs: the smallest with Σ_i cos(m ω_i) >= 0 at every distance m in
-// the context (Men et al. 2024, arXiv 2405.14591). If the sum is negative, a key equal to the query
-// scores below a random key.
+// Figures of scores by distance: the bound of RoFormer §3.4.3; scores of random and equal q and k
+// (Barbero et al. 2024, arXiv 2410.06205, propositions 3.1 and 3.2); scores of clipped angles. Also
+// the smallest base with Σ_i cos(m ω_i) >= 0 at every distance m in a context (Men et al. 2024,
+// arXiv 2405.14591). If the sum is negative, a key equal to the query scores below a random key.
 #include <fmt/format.h>
 
 #include <array>
@@ -82,7 +81,7 @@ std::array<Series, 2> random_series(const Frequencies& frequencies, const Intege
   return {{std::move(band), std::move(one)}};
 }
 
-// Fills in the points for q = k; `line` has the style.
+// Adds the points for q = k to `line`, which has the name and style.
 Series aligned_line(Series line, const Frequencies& frequencies, const Integers& distances) {
   line.x = as_doubles(distances);
   line.y = aligned_similarity(frequencies, distances);
@@ -108,7 +107,7 @@ constexpr double grid = 1.01;  // ratio of neighbouring bases
 constexpr double first_base = 1000;
 constexpr std::int64_t most_work = std::int64_t{128} << 18;  // features times tokens; takes seconds
 
-// The first distance below `end` at which the sum is negative, or end.
+// The first distance m at which Σ_i cos(m ω_i) is negative, or `end` if none is below `end`.
 std::int64_t first_negative(const Frequencies& frequencies, std::int64_t end) {
   constexpr std::int64_t at_once = 512;
   for (std::int64_t first = 0; first < end; first += at_once) {

@@ -137,7 +137,7 @@ Figure sinusoidal(const Request& request) {
   Panel waves{.title = "what is added to an embedding",
               .x = Axis{"position (tokens)"},
               .y = Axis{.label = "value of a feature", .from = -1.05, .to = 1.05}};
-  // Even features are sines. The fastest has six positions a turn: a line would show a wrong wave.
+  // Even features are sines. The fastest sine has six positions a turn, too few for a line.
   for (const std::int64_t feature : {std::int64_t{0}, dim / 8 * 2, dim / 4 * 2}) {
     waves.series.push_back(
         series_of(fmt::format("feature {}", feature), [&](auto row) { return row[feature]; }));

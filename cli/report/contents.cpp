@@ -21,7 +21,7 @@
 namespace rotary::cli::page {
 namespace {
 
-// Rounds to the digits that figures need. Writes integers as such, because they are shorter.
+// Rounds to the digits that figures need. Writes whole numbers without ".0", to save bytes.
 void shorten_numbers(Json& json) {
   if (json.is_structured()) {
     for (Json& element : json) shorten_numbers(element);
@@ -35,7 +35,7 @@ void shorten_numbers(Json& json) {
 
 constexpr std::int64_t first_context = 512;  // tokens
 constexpr std::int64_t least_last = 131072;  // a page has contexts up to at least this
-constexpr std::int64_t beyond_trained = 4;   // and to this many times the longest stated context
+constexpr std::int64_t beyond_trained = 4;   // or this many times the longest stated context
 constexpr std::size_t most_pairs = 4096;     // some figures compute each 100,000 times
 constexpr std::int64_t most_context = std::int64_t{1} << 40;
 
@@ -59,7 +59,7 @@ std::vector<std::int64_t> contexts_of(const std::vector<NamedModel>& models, std
   return {contexts.begin(), contexts.end()};
 }
 
-// Calls use() with the embedding's frequencies, once for all contexts with the same frequencies.
+// Calls use() once for each range of contexts in which the embedding has the same frequencies.
 template <class Use>
 void for_each_range(const ModelRotary& rotary, const std::string& name,
                     const std::vector<std::int64_t>& contexts, Use use) {
@@ -78,7 +78,7 @@ struct Choice {
   std::string_view section;  // section of the page
   std::string_view figure;   // name for `rotary plot`
   std::optional<std::int64_t> last = {};
-  std::string_view remark = {};  // after its title
+  std::string_view remark = {};  // follows the figure's title
 };
 
 Json placed_figure(const Choice& choice, const std::vector<plot::Subject>& subjects) {
@@ -212,8 +212,8 @@ Json config_json(const NamedModel& named, std::optional<std::int64_t> asked_cont
           {"warnings", model.warnings}, {"keys", key_rows(named)}};
 }
 
-// For the first model and each other one, if both have one embedding: says whether keys cached by
-// one model are valid for the other.
+// Says whether the first model and each other model can use each other's cached keys. Leaves out
+// models with several embeddings.
 std::vector<std::string> cache_remarks(const std::vector<NamedModel>& models,
                                        std::int64_t context_tokens) {
   std::vector<std::string> remarks;
@@ -240,7 +240,7 @@ std::vector<std::string> cache_remarks(const std::vector<NamedModel>& models,
 
 }  // namespace
 
-// The page before its data, and after (embed.cmake).
+// The parts of the page before and after its data (embed.cmake).
 std::array<std::string_view, 2> page_parts() noexcept;
 
 std::string page_with(std::string_view json) {

@@ -34,9 +34,9 @@ struct NamedModel {
 //             of tokens), fields (rows of a table), formula (base, rotary_dim, rope_type and
 //             parameters, or null) and ranges: first and last context (null: none),
 //             inv_freq, figures with their section
-//   remarks   sentences that compare the first config with each other one
+//   remarks   sentences that compare the first config with every other
 // The command adds
-//   differences  one, other, same, sentences: where two configs, or engines, differ
+//   differences  one, other, same, sentences: differences of two configs or engines
 // Figures are those of `rotary plot --json` with 7 digits, enough to draw them. context_tokens is
 // --context. Throws Failure.
 [[nodiscard]] Json make_contents(const std::vector<NamedModel>& models,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake -DOUTPUT=<file>.cpp -DCHART_LIBRARY=<chart.min.js> -DCHART_NOTICE=<file> -DHTML=<file>
 #   -DSTYLE=<file> "-DSCRIPTS=<file>;..." -P embed.cmake
-# Joins the files of the page. Writes a C++ source with the page before its data and after its data.
+# Joins the files of the page. Writes a C++ source with two texts: before and after the data.
 cmake_minimum_required(VERSION 3.25)  # the policy that makes @NAME@ literal text
 
 file(READ "${HTML}" page)

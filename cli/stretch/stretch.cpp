@@ -38,7 +38,6 @@ constexpr std::array advice = {
     Advice{"qwen3_next", 262144, 262144, 4, "the model cards of Qwen3-Next"},
 };
 
-// A model, its language model's config, and the requested tokens.
 struct Problem {
   const ModelOptions& options;
   ConfigFile file;
@@ -58,7 +57,7 @@ std::string_view own_key(const Problem& problem) {
   return {};
 }
 
-// The config's rope dictionary, with these members set for its main embedding.
+// The config's rope dictionary after setting these members for the main embedding.
 Json dictionary_with(const Problem& problem, const Json& members) {
   const std::string_view key = own_key(problem);
   Json whole = key.empty() ? Json::object() : problem.part.at(key);
@@ -71,7 +70,7 @@ Json dictionary_with(const Problem& problem, const Json& members) {
   return whole;
 }
 
-// The members in the form that engines read, where rope_parameters also contains the base.
+// The members as engines read them: rope_parameters also contains the base.
 Json engine_members(const Problem& problem, const Json& config_members) {
   if (!config_members.contains(scaling_key) || !own_key(problem).empty()) return config_members;
   Json whole = {{"rope_theta", problem.spec().base.get()}};
@@ -239,7 +238,7 @@ Problem read_problem(const ModelOptions& options, std::int64_t tokens) {
   return problem;
 }
 
-// The same rule with a larger factor; empty if the config's dictionary has no factor.
+// The config's own rule with a larger factor; empty if its dictionary has no factor.
 std::optional<StretchCandidate> own_rule(const Problem& problem, double ratio) {
   double factor = 0;
   for_each_parameter(problem.spec().scaling, [&](const ParameterFacts& facts, const auto& value) {
