@@ -86,7 +86,7 @@ class LlamaCpp:
             raise RuntimeError(f"llama.cpp must load {path}, but does not")
 
     def logits(self, tokens, offset, decoded, observer=None):
-        """Returns all logits. Prefills all but the last `decoded` tokens, then decodes these."""
+        """Returns all logits. Prefills all but the last `decoded` tokens, then decodes the rest."""
         parameters, processors = LIBRARY.llama_context_default_params(), os.cpu_count()
         for place, number in ((N_CTX, len(tokens)), (N_BATCH, len(tokens)),
                               (N_UBATCH, len(tokens)), (THREADS, processors),

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures SmolLM2's perplexity by position under scaling rules, beyond its trained length.
 
-    positions.py SmolLM2.gguf TEXT FOLDER LENGTH [RULE...]    losses of each token, into FOLDER
-    positions.py FOLDER LENGTH OUT.svg                        a table and a figure of them
+    positions.py SmolLM2.gguf TEXT FOLDER LENGTH [RULE...]    each token's loss, into FOLDER
+    positions.py FOLDER LENGTH OUT.svg                        a table and a figure of the losses
 
 LENGTH is in tokens. The rules stretch the trained length to LENGTH; dynamic does so from the first
-token on. Started again, a stopped run continues: its cache stays in FOLDER until the end. Packages:
-as for examples/real_model.py. gnuplot draws the figure.
+token on. A run that was stopped continues: its cache stays in FOLDER until the end. Packages: as
+for examples/real_model.py. gnuplot draws the figure.
 """
 
 import pathlib

@@ -40,7 +40,6 @@ LENGTHS = [("sam", "SamVisionAttention", 7, 6), ("sam", "SamVisionAttention", 21
 
 
 def sinusoidal_rows(case, release):
-    """Returns the model's table rows at the positions."""
     code = getattr(release.model(case["model"], case["definition"]), case["definition"])
     count, dim = max(case["positions"]) + 1, case["dim"]
     makers = {
@@ -57,7 +56,7 @@ def sinusoidal_rows(case, release):
 
 
 def position_ids(case, release):
-    """Returns the number of the learned table's row for each token and for padding."""
+    """Returns the learned table's row index for each position of the mask, padding included."""
     mask = torch.tensor(case["mask"])
     if case["model"] == "opt":
         embedding = release.model("opt", "OPTLearnedPositionalEmbedding")
@@ -95,8 +94,8 @@ def scaled(case, table):
 
 
 def lengthened(case, release):
-    """Returns SAM's table of 2n - 1 relative positions. The class gives values by pair (q, k);
-    this reads the table back from them."""
+    """Returns SAM's table of 2n - 1 relative positions, read back from the class's values by pair
+    (q, k)."""
     code = getattr(release.model(case["model"], case["definition"]), case["definition"])
     n = case["size"]
     pairs = code.get_rel_pos(None, n, n, as_tensor(case["table"], "float32"))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Computes attention with each encoding in plain float64 torch, with gradients by autograd, for
-attention_encodings.json. attention_cases.py has its layout.
+"""Computes attention with each encoding in plain float64 torch, and gradients by autograd, for
+attention_encodings.json, which attention_cases.py makes.
 
 If a Transformers model has the encoding, that model's code computes it: T5's buckets, BLOOM's
 slopes, Llama's and GPT-J's rotations. relative.py has the other encodings. Where possible, torch's
@@ -18,7 +18,7 @@ from rotations import as_tensor
 
 # Float64 sums in another order: fewer than 100 terms below 16 each.
 BOUND = np.array(1e-12)
-# Learned parameters in the library's order; each has a row per head.
+# Learned parameters in the library's order.
 LEARNED = {"t5": ("table",), "alibi": ("slopes",), "kerple_log": ("p", "a"),
            "kerple_power": ("a", "p"), "fire": Fire._fields[:6]}
 BY_HEAD = ("a", "p", "output_weight", "output_bias")
@@ -109,8 +109,8 @@ def visible(mask, query_positions, key_positions):
 
 
 class Encoding:
-    """One of the file's encodings. Learned numbers are for 4 heads and 6 features; smaller cases
-    take the first ones."""
+    """One of the file's encodings. It has learned numbers for 4 heads and 6 features; smaller cases
+    use the first ones."""
 
     def __init__(self, entry, inputs, release):
         self.entry, self.kind, self.release = entry, entry["kind"], release
@@ -132,8 +132,8 @@ class Encoding:
             self.learned["slopes"] = slopes.requires_grad_()
 
     def gradients(self):
-        """Returns the gradients. A bias has one list, for all parameters in the library's order.
-        Encodings with vectors have a list for each table."""
+        """A bias has one list of gradients, for all parameters in the library's order. Encodings
+        with vectors have a list for each table."""
         if self.kind in ("shaw", "cope"):
             return {f"d_{name}": tensor.grad for name, tensor in self.learned.items()}
         parts = [self.learned[name].grad.reshape(-1) for name in LEARNED.get(self.kind, ())]

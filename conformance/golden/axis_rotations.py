@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs q and k of a golden file through one model's classes, at positions on several axes."""
+"""Rotates q and k of a golden file by one model's classes, at positions on several axes."""
 
 import types
 

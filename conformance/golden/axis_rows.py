@@ -6,8 +6,8 @@ rotary classes of Transformers and Diffusers.
     axis_rows.py > tests/golden/axis_rows.json
 
 Needs torch 2.15.0, transformers 5.23.0 and diffusers 0.42.1 from PyPI. A case has a small config
-that the tool reads, its class, coordinates of three tokens [axes][tokens], and for each layer type
-cos and sin [tokens][pairs]. It also says which channels share a pair's values: half, blocks (half
+that the tool reads, its class, and coordinates of three tokens [axes][tokens]. For each layer type
+it has cos and sin [tokens][pairs], and which channels share a pair's values: half, blocks (half
 within each of two parts) or interleaved.
 """
 
@@ -103,7 +103,7 @@ def of_vision(config_class):
     try:
         config_class(**small)
         return small
-    except Exception:  # the class has lists per layer, or sizes that depend on one another
+    except Exception:  # the class has lists per layer or dependent sizes
         return {name: getattr(config, name) for name in names}
 
 

@@ -15,7 +15,7 @@ from compare import FREQUENCY_BOUND, Numbers
 from relative_biases import bias_numbers
 from rotations import rotated_numbers
 
-# Files that our own expressions make again. Other code may have made them first.
+# Files whose numbers our own expressions make again, though other code may have made them first.
 RESTATED = {"relative_biases": bias_numbers, "attention_encodings": attention_numbers}
 MAKER = "huggingface/transformers"
 MADE_BY = {"ggml_vs_hf_probe": "ggml"}  # a file that does not name its maker

@@ -7,7 +7,7 @@ import numpy as np
 
 # Both sides compute powers, quotients and blends in float32, each within 4 ulp.
 FREQUENCY_BOUND = 2.0**-21
-# A step of a number in [1, 2), the type's largest relative step.
+# The distance of neighbouring numbers in [1, 2): the type's largest relative step.
 STEP = {"float32": 2.0**-23, "bfloat16": 2.0**-7, "float16": 2.0**-10}
 
 

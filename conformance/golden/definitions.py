@@ -2,8 +2,8 @@
 """Executes some definitions of a module without the module's imports.
 
 A modeling file of Transformers imports most of the library, and new releases refuse Debian 12's
-torch. Rotating q and k takes few classes and functions. This module cuts them out with everything
-in the file that they name. Names from other modules come from the caller or the standard library,
+torch. Rotating q and k needs few classes and functions. This module cuts them out, with every name
+in the file that they need. Names from other modules come from the caller or the standard library,
 or become a Stub.
 """
 

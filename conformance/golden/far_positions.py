@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts the elements of Llama 3.1's rotated queries that differ between the tool under numerics
-transformers and Transformers, at every seventh position from 100000 to 131071. Needs transformers,
-torch and NumPy.
+"""Compares Llama 3.1's rotated queries by the tool (numerics transformers) and by Transformers.
+Counts the elements that differ, at every seventh position from 100000 to 131071. Needs
+transformers, torch and NumPy.
 
     far_positions.py build/release/bin/rotary
 """

@@ -65,7 +65,7 @@ def rows(spec, positions):
 
 
 def apart(one, other, positions):
-    """Differences, [positions, pairs]."""
+    """The larger difference of cos and sin, [positions, pairs]."""
     mine, theirs = rows(one, positions), rows(other, positions)
     return np.maximum(abs(mine[0] - theirs[0]), abs(mine[1] - theirs[1]))
 

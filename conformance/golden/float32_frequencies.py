@@ -67,7 +67,7 @@ def case(rope_type, parameters, dimension, base, context):
     function = ROPE_INIT_FUNCTIONS["linear" if rope_type == "default" else rope_type]
     if rope_type == "default":
         config.rope_parameters["factor"] = 1.0
-    # A class passes no length when it is constructed, and a tensor later.
+    # A class passes no length in its constructor, and a tensor in later calls.
     length = None if context is None else torch.tensor(context)
     inv_freq, _ = function(config, device="cpu", seq_len=length)
     spec = {"head_dim": dimension, "base": base, "pairing": "half", "numerics": "transformers"}

@@ -33,8 +33,8 @@ def tisa(distance, a, b, c):
                for height, width, centre in zip(a, b, c))
 
 
-# (formula of key - query and one head's numbers, names of its lists, number of units and their
-# name, each list's range)
+# (formula of key - query and one head's lists, the lists' names, their length and its name, their
+# ranges)
 FORMULAS = {
     "kerple_log": (kerple_log, ("p", "a"), 1, None, ((0.1, 2), (0.1, 1))),
     "kerple_power": (kerple_power, ("a", "p"), 1, None, ((0.1, 1), (0.1, 2))),

@@ -7,10 +7,10 @@ import inspect
 import numpy as np
 import torch
 
-# A relative difference. Releases that compute the same in another order differ by less.
+# Relative. Releases that compute the same values in another order differ by less.
 SAME = 2.0**-20
 
-# Classes of old releases, in which the caller chose by rope type: {rope type: class}.
+# Classes of old releases, whose caller chose the class by rope type: {rope type: class}.
 OLD_CLASSES = {
     "llama": {"default": "LlamaRotaryEmbedding",
               "dynamic": "LlamaDynamicNTKScalingRotaryEmbedding"},
@@ -58,7 +58,7 @@ def observe(case, release):
 
 def called(rotary, positions):
     observation = Observation()
-    # Before 4.38 it takes a length instead of positions.
+    # Before 4.38 forward() takes a length instead of positions.
     by_length = "position_ids" not in inspect.signature(rotary.forward).parameters
     for position in positions:
         x = torch.zeros(1, 1, 1, 1)

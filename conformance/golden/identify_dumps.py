@@ -3,8 +3,8 @@
 
 Run: identify_dumps.py tests/golden/identify [ROPE_DUMP], by an interpreter that has one or more of
 the packages. ROPE_DUMP is GGML_PROGRAM below, compiled and linked with ggml. Without arguments,
-prints GGML_PROGRAM. Makes a file for each package that can be imported, with two arrays for each
-case: 8 tokens at 1000 to 1007, one head of 64 features, in float32 (bf16 cases hold bf16 numbers).
+prints GGML_PROGRAM. Makes a file for each package that can be imported. A case has two arrays: 8
+tokens at positions 1000 to 1007, one head, 64 features, float32 (bf16 cases hold bf16 numbers).
 tests/golden/PROVENANCE.md has the versions.
 """
 

@@ -85,7 +85,7 @@ def collected():
 
 
 class Pools:
-    """Consecutive numbers per type. Tensors with equal numbers share them."""
+    """For each type, all tensors' bytes. A tensor whose bytes are already there adds none."""
 
     def __init__(self, tensors):
         self.bytes = {}

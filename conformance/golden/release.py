@@ -80,7 +80,7 @@ class Release:
         return config
 
     def config_class(self, family, path):
-        """The class statement of the config for the family's rotary embedding."""
+        """The class statement of the config that the family's rotary embedding takes."""
         name = self.annotated_config(family)
         classes = {node.name: node for node in ast.parse(self.source(path), path).body
                    if isinstance(node, ast.ClassDef)}
@@ -129,7 +129,7 @@ def fields_of(node):
 
 
 def defaults_of(node):
-    """Defaults by kwargs.setdefault("partial_rotary_factor", 0.5) and similar."""
+    """The class's defaults by kwargs.setdefault("partial_rotary_factor", 0.5) and similar calls."""
     return {call.args[0].value: call.args[1].value
             for name in ("__init__", "__post_init__")
             for call in ast.walk(method(node, name) or ast.Pass())

@@ -26,7 +26,7 @@ OUTPUTS = {"q": "q_out", "k": "k_out", "v": "v_out_if_rotary_value"}
 
 @dataclasses.dataclass
 class Rotation:
-    """How a model uses positions and tensors."""
+    """A model's functions that make and apply tables, and its frequencies and factor."""
 
     tables: object  # a tensor -> {name in the golden file: table for the positions}
     turn: object  # tensors, tables -> rotated tensors
@@ -63,7 +63,7 @@ def runs(golden):
 
 
 def by_rotary_class(golden, release, model):
-    """A Rotation by a class that makes cos and sin (or complex numbers) and a function for them."""
+    """A Rotation by a class that makes tables, and by a function that applies them."""
     source = golden["source"]
     class_name = next(name for name in source if name.endswith("RotaryEmbedding"))
     apply_name = next(name for name in source if name.startswith("apply_"))
@@ -98,7 +98,7 @@ def config_of(golden, release, model):
 
 
 def gemma4(golden, release, model):
-    """Rotates one tensor at a time; each table has a layer type."""
+    """Calls the function once for each tensor. Each table has a layer type."""
     code = release.model(model, "Gemma4TextRotaryEmbedding", "apply_rotary_pos_emb")
     config = config_of(golden, release, model)
     layer = "full_attention"

@@ -6,7 +6,7 @@
 
 Transformers: the interpreter TRANSFORMERS runs only the rotary class, with the release in
 RELEASES/VERSION. mlx-lm: the interpreter MLX rotates unit vectors with the rope modules. Other
-engines: formulas of what their source reads from the config. Exits with 1 if a cell differs.
+engines: formulas from their source (second_route_formulas.py). Exits with 1 if a cell differs.
 """
 
 import json

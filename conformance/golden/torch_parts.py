@@ -41,7 +41,7 @@ class Networks:
 
 
 def maybe_autocast(*arguments, **named):
-    """Autocast is off on a CPU by default, and stays off."""
+    """Leaves autocast off, as it is on a CPU by default."""
     return contextlib.nullcontext()
 
 

@@ -15,15 +15,15 @@ from attention_verify import Accuracy
 class Form:
     peer: str
     encoding: str = "none"
-    how: str = "inside"  # for torch: "fused", or how its eager form gets the bias
-    dtype: str = "f32"  # of q, k and v; f16, int8, q8_0: of the cache; OpenVINO: its hint
+    how: str = "inside"  # torch: "fused", or how the eager form gets its bias
+    dtype: str = "f32"  # of q, k and v; of the cache: f16, int8, q8_0; OpenVINO: its hint
     accuracy: Accuracy = Accuracy()
 
     def name(self):
         return f"{self.peer} {self.encoding} {self.how} {self.dtype}"
 
 
-MOST_FOR_MLX = 512  # queries; a call of this many takes half a second
+MOST_FOR_MLX = 512  # queries, which take half a second
 
 F16 = Accuracy(operands="f16", mask="f16")
 Q8_0 = Accuracy(cache="q8_0", mask="f16")

@@ -30,8 +30,8 @@ SETTINGS = {
 
 
 def refuse_others(library, shape, options):
-    """Checks that no result passes as another encoding's. With few keys the bounds are narrower
-    than the differences between encodings."""
+    """Checks that no result passes as another encoding's. Uses few keys, because the bounds must be
+    narrower than the differences between encodings."""
     work = AttentionWork(shape)
     for form in forms(shape):
         runner = make(library, form, work, options.threads)
@@ -43,7 +43,7 @@ def refuse_others(library, shape, options):
 
 
 class Roofline(Called):
-    """The machine's limit on all threads: multiply-adds for a prefill, float32 reads of k and v for
+    """The machine's limit with all threads: multiply-adds in a prefill, float32 reads of k and v in
     a decode step."""
 
     def __init__(self, library, work, threads):

@@ -5,8 +5,8 @@ import dataclasses
 
 from ratios import find
 
-# A peer's dtype, and ours to compare with: the first that was measured. OpenVINO counts as f32,
-# because its hint keeps operands in float32.
+# A peer's dtype, and our dtypes to compare with, of which the first measured one counts. OpenVINO
+# counts as f32, because its tensors are float32.
 OURS = {"f32": ("f32",), "bf16": ("bf16",), "f16": ("bf16",), "q8_0": ("int8", "bf16"),
         "int8": ("int8",)}
 BYTES = {"f32": 8, "bf16": 4, "f16": 4, "q8_0": 2 + 34 / 32}  # per feature of a key and its value
@@ -21,8 +21,8 @@ def dtype_of_operands(result):
 
 
 def ours(shape, result):
-    """Returns our result with the same encoding, or without encoding for a decode step: its keys
-    are already rotated, and rotating one query is negligible."""
+    """Returns our result with the same encoding. In a decode step, returns the one without
+    encoding: past keys are already rotated, and rotating one query is negligible."""
     encoding = "none" if is_decode(shape) else result["encoding"]
     for dtype in OURS[dtype_of_operands(result)]:
         found = find(shape, peer="rotary", dtype=dtype, encoding=encoding)
@@ -64,7 +64,7 @@ def bytes_of(shape, result):
 class Goal:
     text: str
     least: float  # the peer's time divided by ours
-    decode: bool  # else a prefill, from 2048 tokens on
+    decode: bool  # else prefills from 2048 tokens on
     results: dict  # which results the goal is about
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch: its fused operation, and eager, softmax(q k^T + bias) v with all scores in memory.
+"""PyTorch: the fused operation, and eager softmax(q k^T + bias) v with all scores in memory.
 
 Eager scales q and adds the bias in place. Models rarely do so, but eager operations allow nothing
-faster. Encodings are computed as in models. RoPE: rotate_half of q and k. A bias: [heads, tokens,
-tokens], prepared in advance. ALiBi: a broadcast row of keys, since the query's share cancels in the
-softmax. T5: buckets and embedding in each call, as in its first layer.
+faster. Encodings are computed as in models. RoPE: rotate_half of q and k. Prepared bias: [heads,
+tokens, tokens]. ALiBi's broadcast: a row for the keys, since the query's share cancels in the
+softmax. T5, recomputed: buckets and embedding in each call, as in T5's first layer.
 """
 
 import math

@@ -4,13 +4,13 @@
 The bounds use u = 2^-24, d features, n visible keys, and s = scale |q| |k|.
 
 A score is a float32 sum of d products of rotated and scaled factors, plus a bias. Its error is at
-most (d + 16) u (s + |bias|). verify.py derives how far angles are off in float32, and if each is
-made from the previous one. An angle's error changes a score by that error times scale times
-hypot(pair of q) hypot(pair of k). Rounded queries and keys add two roundings of s. Each feature of
-an 8-bit key is off by 1/254 of the key's largest feature. All features together are off by d^0.5
-times that, and by twice as much if queries have 8 bits too. The definition uses a float16 bias
-(ggml's mask; for ALiBi its distance) as it is, because contestants compute with it. A bias by the
-key's position is as large as the last key's bias. Its rounding adds 4 u times that.
+most (d + 16) u (s + |bias|). verify.py derives the errors of angles. An angle's error changes a
+score by that error times scale times hypot(pair of q) hypot(pair of k). Rounding queries and keys
+adds two roundings of s. Each feature of an 8-bit key is off by 1/254 of the key's largest feature.
+This changes a score by at most scale times that error times the sum of |q|. Queries in 8 bits add
+the same with q and k exchanged. The definition uses a float16 bias (ggml's mask; for ALiBi its
+distance) as it is, because contestants compute with it. A bias by the key's position is as large as
+the last key's, and its rounding adds 4 u times that.
 
 If a score is off by delta, a weight is off by e^delta - 1, and the result by that times |v - out|.
 Sums of n weights and values add 2 (n + 16) u of their magnitude. Rounding values or weights adds
@@ -35,7 +35,7 @@ class Accuracy:
     operands: str = "f32"  # q, k, weights and v rounded to bf16 or f16 before the products
     result: str = "f32"  # or bf16
     mask: str = "f32"  # or f16: the numbers added to scores
-    offset: str = "pair"  # ALiBi's bias: by pair, or absolute, by the key's position
+    offset: str = "pair"  # ALiBi's bias: pair (by distance) or absolute (by key)
 
 
 def largest_error(runner, work, encoding, accuracy):

@@ -49,8 +49,8 @@ def make_venv(folder):
 def fetch_ggml(peers_folder):
     say("sources of ggml, from the source distribution of llama-cpp-python")
     folder = peers_folder / "ggml"
-    # Unpacked files have the archive's times, so a build of an older archive would seem newer and
-    # stay.
+    # Removes the native build, too: unpacked files have the archive's times, so a build of an older
+    # archive would seem up to date.
     for stale in (folder, peers_folder / "native"):
         shutil.rmtree(stale, ignore_errors=True)
     folder.mkdir(parents=True)

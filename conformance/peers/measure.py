@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures in the interpreter that environment.py made, and writes the report as JSON.
 
-    measure.py OPTIONS    as JSON: those of peers.py, the topic, the library's path, the commit
+    measure.py OPTIONS    JSON: peers.py's options, the topic, the library's path, the commit
 """
 
 import gc

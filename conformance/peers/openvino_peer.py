@@ -29,7 +29,7 @@ def turned(x, cos, sin):
 
 
 class RotateHalf(Called):
-    """q and k [1, tokens, heads, head_dim]; results have heads first."""
+    """Inputs q and k are [1, tokens, heads, head_dim]; results have heads first."""
 
     recipe = Recipe("float32", 1)
 

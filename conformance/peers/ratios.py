@@ -5,7 +5,7 @@ GROUP = ("dtype", "pairing", "tokens")
 
 
 def find(report, **wanted):
-    """Returns the results with these values, in the order of a report or of a shape in it."""
+    """Returns the results with these values, in order. report: a report, or one of its shapes."""
     return [each for each in report["results"]
             if all(each[key] == value for key, value in wanted.items())]
 

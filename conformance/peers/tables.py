@@ -90,7 +90,7 @@ def detail_cell(report, result):
 
 
 def detail_name(result):
-    """Names the result. Adds the place if it is in place, and the rows if not prepared."""
+    """Names the result. Adds the place if in place, and the rows if made in each call."""
     words = [NAMES[result["peer"]]]
     if result["peer"] not in ("rotary", "scale"):
         words[0] += f" {result['form']}"

@@ -8,9 +8,9 @@ import time
 from verify import verdict_on
 from workload import Workload
 
-SAMPLE_NS = 200_000  # a sample repeats calls for this long, at most MOST_CALLS
+SAMPLE_NS = 200_000  # length of a sample, which has at most MOST_CALLS calls
 MOST_CALLS = 2000
-LONG_NS = 20_000_000  # a call of this length finds only its own data in the caches
+LONG_NS = 20_000_000  # a longer call fills the caches with its own data
 FEWEST_ROUNDS = 12
 PLANTED = 1.01  # factor on the base that every verification must refuse
 

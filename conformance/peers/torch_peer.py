@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch: Transformers' rotate_half, eager and compiled, and complex numbers as in Meta's
-Llama."""
+"""PyTorch: Transformers' rotate_half, eager and compiled; complex numbers as in Meta's Llama."""
 
 import torch
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares each implementation with the definition in float64.
 
-Bounds follow from where a Recipe rounds. They are relative to hypot(pair), which a rotation keeps
-and |x cos| + |y sin| does not exceed.
+Bounds follow from where a Recipe rounds. They are relative to hypot(pair): a rotation keeps it, and
+|x cos| + |y sin| does not exceed it.
 
 Relative errors of angles, with u = 2^-24. float32 (torch, and ONNX Runtime's input): 4 u. pow is
 within one ulp, 2 u; its reciprocal and the product with the position add u each. ggml computes each
-angle from the previous one: 3 i u for pair i. Each of i products adds u, and a factor whose pow is
-within 2 u. MLX exponentiates a number that is rounded three times and at most ln(base) < 14 in
+angle from the previous one: 3 i u for pair i. Each of i products adds u, and 2 u from its factor, a
+pow. MLX exponentiates a number that is rounded three times and at most ln(base) < 14 in
 magnitude: 3 * 14 u + 4 u. Exact angles (rotary): 0.
 
 Errors of float32 arithmetic: cos and sin are within one ulp, 2 u. With two products and a sum the
@@ -34,7 +34,7 @@ SMALLEST = {"f32": 0.0, "bf16": 0.0, "f16": 2.0**-25}
 @dataclasses.dataclass(frozen=True)
 class Recipe:
     angles: str  # exact, float32, ggml or mlx
-    roundings: int  # to the dtype of q and k: 1, only the result; 3, every step
+    roundings: int  # to the dtype of q and k: 1 (the result) or 3 (every step)
 
 
 @dataclasses.dataclass(frozen=True)

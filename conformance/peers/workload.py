@@ -50,7 +50,7 @@ def decoded(array, dtype):
 
 
 def bfloat16_bits(values):
-    """The bits of float32 values, truncated: any bfloat16 serves as input."""
+    """The bits of float32 values, truncated, since inputs need no exact rounding."""
     return (np.ascontiguousarray(values).view(np.uint32) >> 16).astype(np.uint16)
 
 

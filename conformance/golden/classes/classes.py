@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the tool with every rotary class of a published Transformers: frequencies, factor and
-rows for the default config and five scaling rules, and the default config's rotating layers.
+"""Compares the tool with every rotary class of a published Transformers: the default config's
+rotating layers, and frequencies, factor and rows for it and for five scaling rules.
 
     classes.py [--write] [MODEL_TYPE]...
 
-settings.json pins the packages, completes configs whose defaults make no model, and gives reasons
+settings.json pins the packages, completes default configs that make no model, and gives reasons
 for classes that cannot agree. Also compares `rotary positions` with get_rope_index on random
 prompts. Exits with 1 if anything disagrees without a reason. --write: keeps some numbers for
 tests in tests/golden/classes.json and rope_index.json. --vllm: also compares

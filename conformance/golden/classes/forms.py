@@ -116,8 +116,8 @@ def parameters(rule, size, extra, **others):
 
 
 def forms(rule, size, extra, labels):
-    """Yields (form, rope keys). Yields forms that only move a value for the rules "default" and
-    "yarn", and forms without a rule for "default"."""
+    """Yields (form, rope keys). Forms that move a value to another key exist for "default" and
+    "yarn"; forms without a rule for "default"."""
     def of(**others):
         return {"rope_type": rule} | parameters(rule, size, extra, **others)
 

@@ -76,7 +76,7 @@ def paired(label, rope, answer):
 
 
 def compared_axes(label, line, answer):
-    """Compares each channel's axis, and its frequency unless the line is for one context."""
+    """Compares each channel's axis, and without a context its frequency."""
     axes = line.get("axes")
     if not axes:
         return []
@@ -93,7 +93,7 @@ def compared_axes(label, line, answer):
 
 
 def in_channels(pairs, rope):
-    """Repeats each pair's value for its two features."""
+    """Lists each pair's value for both its features, in the order of the channels."""
     if rope["pairing"] != "half":
         return [each for each in pairs for _ in range(2)]
     size = len(pairs) // rope["blocks"]
@@ -119,13 +119,13 @@ def of_label(label, answer):
 
 
 def without_still_pairs(frequencies, count):
-    """Drops final frequencies of 0, since the tool does not always count pairs at rest."""
+    """Drops final frequencies of 0, as the tool does not always count pairs that do not rotate."""
     extra = frequencies[count:]
     return frequencies[:count] if extra and not any(extra) else frequencies
 
 
 def compare_rows(label, wanted, pairs, line, tool):
-    """Rows must agree within 2 ulp of 1, plus the difference of the two frequencies' angles."""
+    """Rows must agree within 2 ulp of 1, plus the angle that the two frequencies differ by."""
     options = ["--positions", ",".join(map(str, line["positions"])), "--form", "half-width"]
     asked = ask(tool, "table", line, *options, *(["--layer-type", label] if label else []))
     if asked.returncode != 0:

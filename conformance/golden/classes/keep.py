@@ -10,8 +10,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
 def recorded(line, tool):
-    """Returns a class with some frequencies, its config keys that the tool reads, and the
-    rotating layers (null if the model did not run)."""
+    """Returns a class with some frequencies, the config keys that the tool reads, and the rotating
+    layers (null if the model did not run)."""
     return {"class": line["config_class"], "config": read_part(line, tool),
             "ropes": {label: sample(rope) for label, rope in line["ropes"].items()},
             "rotating": rotating(line["rotating"])}
@@ -32,7 +32,7 @@ def rotating(calls):
 
 
 def recorded_form(line, tool):
-    """A config with its rope keys and its class's result, or null if refused."""
+    """A config with its rope keys, and the class's result (null if it refuses)."""
     ropes = line.get("ropes")
     return {"form": line["variant"], "config": read_part(line, tool), "context": line["context"],
             "ropes": ropes and {label: sample(rope) for label, rope in ropes.items()}}

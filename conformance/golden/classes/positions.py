@@ -11,7 +11,7 @@ from wheels import wheel_of
 
 HERE = pathlib.Path(__file__).resolve().parent
 CASES = 40  # per convention
-KEPT = 4  # of plain cases, and of special ones
+KEPT = 4  # for plain cases and for special cases
 KEPT_TOKENS = 250
 OLD = (("qwen2-vl-4.57", "4.57.6", "qwen2_vl"), ("qwen2-vl-5.2", "5.2.0", "qwen2_vl"),
        ("qwen2-vl-5.5", "5.3.0", "qwen2_vl"), ("qwen2.5-vl-4.51", "4.51.3", "qwen2_5_vl"),

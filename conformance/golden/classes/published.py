@@ -5,7 +5,7 @@
     published.py FOLDER... [--tool TOOL]
 
 Reads each *.json in the folders. The text model's rotary class must have the tool's frequencies,
-factor and rows. If the rule depends on the context, frequencies and factor are compared in the
+factor and rows. Under a rule that depends on the context, frequencies and factor must agree in the
 original context and in twice the trained context. The model's own forward pass on torch's meta
 device must rotate the same layers. Prints a line for each config, even if no class can judge it
 (refused, or unknown to Transformers). Exits with 1 if a config differs without a reason in
@@ -79,7 +79,7 @@ def verdict_of(config, tool):
 
 
 def lines_of(config, part):
-    """Returns the rotary classes' results for the config's text model, and why there are none."""
+    """Returns the results of the text model's rotary classes, and the reason if there are none."""
     import survey  # needs the environment
     try:
         text = text_config(survey.transformers.CONFIG_MAPPING, config, part)
@@ -93,7 +93,7 @@ def lines_of(config, part):
 
 
 def text_config(classes, config, part):
-    """part: the path of the language model's config; null if its keys are at the top."""
+    """Returns the text model's config. part: its path in `config`; null: the top."""
     path = part.split(".") if part else []
     is_known = config["model_type"] in classes
     if path and not (is_known and path[0] in classes[config["model_type"]].sub_configs):

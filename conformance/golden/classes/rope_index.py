@@ -57,7 +57,7 @@ def class_of(folder, name):
 
 
 def bound(cls, config, **attributes):
-    """An object with only the class's functions."""
+    """An object with only the class's functions for position ids."""
     one = types.SimpleNamespace(config=config, **attributes)
     for name in ("get_vision_position_ids", "get_llm_pos_ids_for_vision", "get_chunked_index",
                  "_group_visual_frames"):
@@ -104,7 +104,7 @@ class Prompt:
                 self.groups.append({"image": [rows, columns]})
             else:
                 frames = rng.randint(1, 9)
-                if rng.random() < 0.4:  # many frames of one token: ids show their times
+                if rng.random() < 0.4:  # many frames of one token, whose ids show the frame times
                     frames, rows, columns = rng.randint(10, 60), merge, merge
                 frames = frames * temporal_merge + rng.randrange(temporal_merge)
                 video = {"video": [frames, rows, columns], "seconds": seconds(rng)}
@@ -196,7 +196,7 @@ def token_ids(prompt, merge):
 
 
 def after_each(ids):
-    """The first text token after an image or video becomes its end marker."""
+    """Turns the first text token after each image or video into an end marker."""
     for i in range(1, len(ids)):
         if ids[i - 1] in (IMAGE, VIDEO) and ids[i] == TEXT:
             ids[i] = VISION_END
@@ -360,7 +360,7 @@ def minicpm(rng, convention):
 
 
 def cut_class(path, suffixes):
-    """The file's class with get_rope_index, or vLLM's name for it."""
+    """The file's first class with one of these functions, without its other members."""
     source = pathlib.Path(path).read_text(encoding="utf-8")
     for node in ast.parse(source).body:
         functions = [each for each in getattr(node, "body", [])

@@ -60,7 +60,7 @@ def prepare():
 
 
 def without_numbers():
-    """Makes conditions on meta tensors false, since these have no numbers."""
+    """Makes conditions on meta tensors false, since meta tensors have no numbers."""
     of_numbers = torch.Tensor.__bool__
     torch.Tensor.__bool__ = lambda one: False if one.is_meta else of_numbers(one)
 
@@ -108,7 +108,7 @@ def uses_in(module, tree):
 
 
 def config_of(model, call):
-    """The class of the config in the call: the model's, or a part of it."""
+    """The class of the config that the call passes: the model's, or one inside it."""
     parameter = inspect.signature(model.__init__).parameters.get("config")
     config = parameter.annotation if parameter else None
     if not hasattr(config, "model_type"):
@@ -210,7 +210,7 @@ def labels_of(module):
 
 def axes_of(module):
     """label -> each channel's axis and frequency; empty for one axis. Runs the class's own
-    recombination on frequencies that are 0 on all axes but one."""
+    recombination on frequencies that are 0 except on one axis."""
     if not hasattr(module, "recomposition_frequencies"):
         return {}
     found = {}
@@ -256,7 +256,7 @@ def in_shape(module, ids):
 
 
 def ropes_of(rotary, config, context, positions=POSITIONS):
-    """label -> frequencies, factor and rows in a context of this length. positions: for rows
+    """label -> frequencies, factor and rows, in this context if not None. positions: for rows
     without a context; None: no rows."""
     module = rotary(config=config)
     found = {} if labels_of(module) else of_table(module)
@@ -268,7 +268,7 @@ def ropes_of(rotary, config, context, positions=POSITIONS):
                         "factor": float(getattr(module, prefix + "attention_scaling"))}
         if context is None:
             found[label]["rows"] = rows
-        elif rows is not None:  # PhiMoE's factor for a context is not its attribute
+        elif rows is not None:  # PhiMoE's attribute lacks the factor for a context
             found[label]["factor"] = rows["cos"][0][0]
     return found
 
@@ -280,7 +280,7 @@ def of_table(module):
 
 
 def rows_of(module, label, positions):
-    """cos and sin at text positions, as the class returns them; None if it fails on these."""
+    """cos and sin at text positions, as the class returns them; None if the class fails."""
     arguments = (torch.zeros(1, 1, 1), torch.tensor([positions]))
     try:
         made = module(*arguments, *([label] if label else []))

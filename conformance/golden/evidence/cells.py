@@ -7,7 +7,7 @@ THETA = 50000.0  # no class's default
 TRAINED = {"max_position_embeddings": 2048}
 ORIGINAL = {"original_max_position_embeddings": 512}
 
-# These families' rope dictionaries must give the pairs of each axis.
+# WITH_SECTIONS: families whose rope dictionary must give the pairs of each axis.
 SECTIONS = {"mrope_section": [8, 12, 12]}
 WITH_SECTIONS = ("qwen2_vl_text", "qwen2_5_vl_text", "qwen2_5_omni_text", "qwen2_5_omni_talker",
                  "qwen3_vl_text", "qwen3_vl_moe_text", "qwen3_omni_moe_text", "paddleocr_vl_text",
@@ -16,8 +16,8 @@ WITH_SECTIONS = ("qwen2_vl_text", "qwen2_5_vl_text", "qwen2_5_omni_text", "qwen2
 IN_DICTIONARY = {family: {"llama_4_scaling_beta": 0.1, **ORIGINAL}
                  for family in ("ministral3", "mistral3", "mistral4")} | {
                      "hunyuan": {"alpha": 1000.0}} | dict.fromkeys(WITH_SECTIONS, SECTIONS)
-# original_max_position_embeddings times factor differs from the trained length, to detect engines
-# that compute one from the other.
+# The original context times the factor is not the trained length, to detect engines that compute
+# one from the other.
 YARN = {"factor": 8.0} | ORIGINAL
 CALLS = {"dynamic": [23, 149, 101, 23], "longrope": [23, 149]}  # tokens of consecutive calls
 
@@ -38,7 +38,7 @@ class Model:
 
 
 def rules_of(pairs):
-    """rule -> its dictionaries and the keys beside them. A cell agrees if every dictionary does."""
+    """rule -> its dictionaries, and keys beside each. A cell agrees if every dictionary does."""
     lists = {"short_factor": [1 + 0.01 * i for i in range(pairs)],
              "long_factor": [3 + 0.03 * i for i in range(pairs)]}
     long = lists | {"factor": 8.0, "original_max_position_embeddings": 64}

@@ -36,8 +36,8 @@ TORCH = ("torch==2.15.0", "transformers==5.23.0", "numpy==2.4.6")
 
 @dataclasses.dataclass(frozen=True)
 class Engine:
-    """survey: the program that runs the engine; packages: those of the program's environment;
-    folder: the engine's folder in the wheel of --from."""
+    """survey: the program that runs the engine; packages: the packages of its environment; folder:
+    the engine's folder in the wheel of --from."""
 
     name: str
     releases: tuple
@@ -45,7 +45,7 @@ class Engine:
     packages: tuple
     folder: str = ""
     agreed: str = "run"
-    # Verdicts on a failing engine: if the library refuses the config too, and if it cannot read it.
+    # Verdicts if the engine fails on a config that the library refuses, or cannot read.
     both_fail: tuple = ("run", "unknown")
     # Worst first: if the engine fails on one config of a cell, the cell fails.
     worst_first: tuple = ("differs", "fails", "run", "unknown")
@@ -115,8 +115,8 @@ class Transformers(Engine):
         return self.name if is_newest else f"{self.name}@{self.version(release)}"
 
     def families(self):
-        """Leaves out other projects' families, which are neither run nor absent. A source of ""
-        means that the code ships with the model."""
+        """Leaves out families whose source is another project: they count as neither run nor
+        absent. A source of "" means that the code ships with the model."""
         known = folders_of(pins()["lines"][-1]) | {""}
         return [family for family, encoding, source, _ in families()
                 if source in known and encoding != "around another"]
@@ -228,7 +228,7 @@ def install(place, *packages):
 
 
 def unpacked(source):
-    """Returns the folder of a wheel's Python files. Returns a source that is a folder as it is."""
+    """Returns a folder with the wheel's Python files, or the source itself if it is a folder."""
     source = pathlib.Path(source)
     if source.is_dir():
         return source

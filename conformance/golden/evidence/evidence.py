@@ -106,7 +106,7 @@ def keep(path, lines):
 
 
 def lines_of(family, name, release, survey):
-    """Returns each case's config and answer, also if the config makes no model."""
+    """Returns the cases with their answers, or one error if the engine has no such model."""
     engine, version = release
     try:
         model = engine.model(family, survey)

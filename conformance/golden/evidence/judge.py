@@ -13,7 +13,7 @@ STRICT = ("differs", "fails", "run", "unknown")
 
 
 class Differs(Exception):
-    """A difference: what the library says, and what the engine does."""
+    """A difference: the library's value, and the engine's."""
 
 
 def verdicts(lines, dialect, engine, readings):
@@ -29,8 +29,8 @@ def verdicts(lines, dialect, engine, readings):
 
 
 def merged(cells, worst_first):
-    """Returns the worst verdict on each cell. In cells with keys in two places, only the forms
-    that the engine reads count, and none of these may fail."""
+    """Returns the worst verdict on each cell. If keys are in two places, counts only forms that the
+    engine reads, and ranks their verdicts by STRICT."""
     def worst(all_of):
         order = worst_first if all_of[0][0] is None else STRICT
         return min(all_of, key=lambda each: order.index(each[1][0]))

@@ -24,7 +24,7 @@ fast_rope = mx.fast.rope
 
 
 def from_dict(cls, config, original=BaseModelArgs.from_dict.__func__):
-    """Calls the class's from_dict with values for missing fields, but not for rope's."""
+    """Calls the class's from_dict with values for missing fields, except missing rope fields."""
     values = dict(config)
     for field in dataclasses.fields(cls):
         required = (field.default is dataclasses.MISSING and

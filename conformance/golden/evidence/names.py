@@ -20,7 +20,7 @@ MAPPINGS = ("MODEL_FOR_CAUSAL_LM_MAPPING_NAMES", "MODEL_FOR_IMAGE_TEXT_TO_TEXT_M
             "MODEL_FOR_MULTIMODAL_LM_MAPPING_NAMES", "MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES",
             "MODEL_FOR_MASKED_LM_MAPPING_NAMES", "MODEL_MAPPING_NAMES")
 ENDINGS = ("forcausallm", "lmheadmodel", "model", "forconditionalgeneration")
-# Classes in config.json of models outside Transformers; models/ has more.
+# Classes that config.json files of models outside Transformers name; models/ has more.
 PUBLISHED = {"RefinedWeb": ["RWForCausalLM"], "RefinedWebModel": ["RWForCausalLM"],
              "Yi": ["YiForCausalLM"], "aquila": ["AquilaForCausalLM", "AquilaModel"],
              "baichuan": ["BaichuanForCausalLM", "BaiChuanForCausalLM"],

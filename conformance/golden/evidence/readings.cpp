@@ -2,11 +2,11 @@
 // Reads configs and GGUF files for the comparison with engines: JSON lines from standard input to
 // standard output.
 //
-// A question has the tokens of consecutive calls, or for a file one context:
+// A question has the tokens of consecutive calls. About a file, it has one context:
 //   {"config": {...}, "dialect": "transformers@4.51", "calls": [7, 149]}
 //   {"gguf": path, "calls": [4096]}
 //   {"families": 1}
-// The answer is {"error": "..."}, or one of these: for a config or file, and for families:
+// An answer is {"error": "..."}, or one of two forms: for a config or file, and for families:
 //   {"refusal": null, "lengths": "each_call", "layers": [0, null],
 //    "calls": [[{"inv_freq": [], "factor": 1, "pairing": "half"}]]}
 //   [["llava", "around another", "llava", "llama"]]
@@ -55,7 +55,7 @@ Json rope_json(const DialectReading& reading, const ModelRotary& rotary,
 }
 
 Json reading_json(const DialectReading& reading, const std::vector<std::int64_t>& tokens) {
-  // Refusals by evidence do not count, since this program helps to find the evidence.
+  // Leaves out refusals by evidence, since this program helps to find the evidence.
   const bool is_known = reading.evidence.kind == Evidence::absent;
   Json answer = {{"refusal", is_known ? Json() : Json(reading.refusal)},
                  {"lengths", to_string(reading.lengths)},

@@ -31,7 +31,7 @@ class Stage:
 
 
 class Cpu(str):
-    """Replaces two functions get_device: one returns a name, one an object with a device."""
+    """Replaces the results of two get_device functions: a name, and an object with a device."""
 
     device = "cpu"
 
@@ -49,7 +49,7 @@ class Alone(Settings):
 
 
 def layer_of(frame):
-    """Returns the layer of the nearest __init__ with a layer argument."""
+    """Returns the layer index that the nearest frame has in a local variable, or None."""
     while frame is not None:
         for name in ("layer_id", "layer_idx", "layer_index"):
             if isinstance(frame.f_locals.get(name), int):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records what vLLM's and SGLang's models pass to get_rope, and what the table code makes of it.
+"""Records the arguments of get_rope in vLLM's and SGLang's models, and the table code's results.
 
-A model's own __init__ runs. Its imports that are not about rope become stand-ins. A layer's rope is
-the rope made in its __init__.
+A model's own __init__ runs. Imports that are not about rope become stand-ins. A layer's rope is
+the one that its __init__ makes.
 """
 
 import ast
@@ -176,7 +176,7 @@ def as_module(layer):
     return layer if isinstance(layer, torch.nn.Module) else Anything()
 
 
-# Names that modules of stand-ins have.
+# Names that every module of stand-ins has.
 GIVEN = {"get_rope": get_rope, "CustomOp": CustomOp, "divide": lambda a, b: a // b,
          "PPMissingLayer": type("PPMissingLayer", (), {}),
          "get_tensor_model_parallel_world_size": lambda *_, **__: 1,
@@ -197,7 +197,7 @@ def install(package, tables, own, left_out):
 
 
 def config_of(values):
-    """Makes the config with Transformers' class, if there is one. Other models ship their class."""
+    """Makes the config with Transformers' class. Other families get OTHERWISE for missing keys."""
     values = {key: value for key, value in values.items() if key != "architectures"}
     known = values["model_type"] in CONFIG_MAPPING
     cls = CONFIG_MAPPING[values["model_type"]] if known else transformers.PreTrainedConfig
@@ -237,7 +237,7 @@ def functions_of(path, names, **given):
 
 
 def observed(made_by, table_code, asked):
-    """made_by(config, name, contexts) makes the model."""
+    """Returns the answer to `asked`. made_by(config, name, calls) makes the model."""
     calls = []
     for context in asked["calls"]:
         config = config_of(asked["config"])

@@ -141,7 +141,7 @@ def labels_of(config_class, base):
 
 @functools.cache
 def model_of(family):
-    """Returns a config class and its model; the base model if there are several."""
+    """Returns a config class and its model class; the base model if there are several."""
     found = []
     for config_class in config_classes(family, config_files().get(family, [])):
         folder = MODELS / config_class.__module__.split(".")[2]

@@ -20,8 +20,8 @@ from survey import answer_lines
 VLLM = pathlib.Path(sys.argv[1]) / "vllm"
 MODELS = VLLM / "model_executor/models"
 LEFT_OUT = ("utils", "interfaces", "interfaces_base", "registry", "adapters", "config")
-# All layers of these models make a rope, but those without a window (here every fourth) do not use
-# it. The forward passes of commandr.py, cohere2_moe.py, exaone4.py and exaone_moe.py show this.
+# In these models every layer makes a rope, but layers without a window (here every fourth) do not
+# use it. The forward passes of commandr.py, cohere2_moe.py, exaone4.py and exaone_moe.py show this.
 BY_WINDOW = ("cohere2", "cohere2_moe", "exaone4", "exaone4_5", "exaone_moe")
 CURRENT = []
 

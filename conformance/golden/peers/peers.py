@@ -4,8 +4,8 @@
 must follow from the frequencies, factor and pairing of `rotary inspect`.
 
 peers.txt pins the wheels. Their functions are cut out and run unchanged in the environment of
-`./dev golden --classes`. Exit status 1: a difference that REASONS does not name, or a named one
-that does not occur. xPos is left out, since no config has it.
+`./dev golden --classes`. Exits with 1 if a difference has no entry in REASONS, or an entry has no
+difference. xPos is left out, since no config has it.
 """
 
 import dataclasses
@@ -26,7 +26,7 @@ from scratch import python_with  # noqa: E402
 
 TOOL = ROOT / "build/release/bin/rotary"
 WHEELS = ROOT / "build/golden/peers"
-TOKENS, HEAD, TOLERANCE = 256, 64, 1e-4  # float32 angles err less, a wrong factor of 4 more
+TOKENS, HEAD, TOLERANCE = 256, 64, 1e-4  # above errors of float32 angles, below those of a factor 4
 
 HALF, NEIGHBOURS, TO_HALF = "half", "interleaved", "interleaved_to_half"
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,

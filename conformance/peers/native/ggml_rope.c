@@ -65,7 +65,7 @@ static int make_graph(ggml_rope_job* made, const peers_job* job) {
 
 void* peers_ggml_make(const peers_job* job) {
   const int known = job->dtype == ROTARY_F32 || job->dtype == ROTARY_F16;
-  if (!known || job->query_heads == job->key_heads) return NULL; /* above, heads tell q from k */
+  if (!known || job->query_heads == job->key_heads) return NULL; /* rope_of compares heads */
   ggml_rope_job* made = calloc(1, sizeof *made);
   if (made == NULL) return NULL;
   ggml_cpu_init();

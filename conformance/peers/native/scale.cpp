@@ -12,7 +12,7 @@
 
 namespace {
 
-// A part of q or k: its start and its number of floats.
+// The floats of q or of k.
 struct Part {
   float* data;
   std::size_t count;
