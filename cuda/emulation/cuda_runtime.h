@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emulates the parts of CUDA that this folder uses, on the CPU. Any C++ compiler can then build the
-// kernels. Tests need neither a GPU nor nvcc, and can use sanitizers. A launch runs the threads
-// of a block one after another, each until it waits for others. Only one thread of the program may
-// launch at a time.
+// Emulates the parts of CUDA that the folder cuda/ uses, on the CPU. Any C++ compiler can then
+// build the kernels, and tests can use sanitizers. A launch runs the threads of a block one after
+// another, each until it waits for others. Only one thread of the program may launch at a time.
 #pragma once
 
 #include <bit>

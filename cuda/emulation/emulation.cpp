@@ -28,7 +28,7 @@ struct Fiber {
   bool is_done = false;
 };
 
-// A barrier for all threads of a block, or for those of a mask in one warp.
+// A barrier for all threads of a block, or for the threads of a mask in one warp.
 struct Meeting {
   int arrived = 0;
   int times = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory and launches of CUDA. Failures of CUDA become errors.
+// CUDA memory and launches. A failed CUDA call becomes an error.
 #pragma once
 
 #include <cstddef>

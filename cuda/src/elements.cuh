@@ -11,7 +11,7 @@
 
 namespace rotary::cuda {
 
-// Count adjacent elements, as 16-bit or 32-bit words. element() unpacks one of them.
+// `Count` adjacent elements as 16-bit or 32-bit words. element() unpacks one element.
 template <class T, int Count>
 struct alignas(sizeof(T) * Count) Packed {
   static constexpr int bytes = sizeof(T) * Count;
@@ -69,7 +69,7 @@ __device__ Packed<T, Count> packed(const float (&from)[Count]) {
   return to;
 }
 
-// Count > 1 needs an address that is a multiple of Count elements.
+// `from` must be aligned to Count elements.
 template <int Count, class T>
 __device__ Packed<T, Count> load(const T* from) {
   __builtin_assume(__isGlobal(from));

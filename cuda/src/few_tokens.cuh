@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of a decode step (Way::few, few_held). A warp takes few_heads heads of one token, two
-// pairs in each thread. Each thread makes cos and sin of its own pairs. For low latency, no
-// shared memory is used, no warp waits for another, and loads start early.
+// The kernels of a decode step (Way::few, few_held). A warp processes few_heads heads of one token,
+// with two pairs in each thread. Each thread computes cos and sin of its own pairs. Latency is low:
+// no warp uses shared memory or waits for another warp, and loads start early.
 #pragma once
 
 #include "kernels.hpp"
@@ -43,8 +43,8 @@ struct FewTokens {
     return row;
   }
 
-  // Offsets at which this thread reads and writes a head: two accesses to pairs, or to features of
-  // an unrotated head.
+  // Offsets of this thread's two accesses to a head. has_x, has_y: false if the first or second
+  // access has no elements.
   struct Lanes {
     Accesses from;
     Accesses to;

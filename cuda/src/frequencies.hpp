@@ -26,7 +26,7 @@ struct rotary_cuda_frequencies {
 
 namespace rotary::cuda {
 
-// The positions of the tokens of a call, and the frequencies that rotate them.
+// Positions of a call's tokens, and the frequencies of their rotation.
 struct At {
   const rotary_cuda_frequencies& frequencies;
   Positions positions;

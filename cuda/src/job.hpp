@@ -9,8 +9,9 @@
 
 namespace rotary::cuda {
 
-// A position or a slot for each token. For token t of batch row b on an axis it is first + index
-// (consecutive), else data[index]; index = b*batch_stride + t*token_stride + axis*axis_stride.
+// The position or slot of each token. On an axis, token t of batch row b has the index
+// b*batch_stride + t*token_stride + axis*axis_stride. Its number is first + index if consecutive,
+// else data[index].
 enum class NumberKind : std::int32_t { consecutive, int32, int64 };
 struct TokenNumbers {
   NumberKind kind;
@@ -21,7 +22,7 @@ struct TokenNumbers {
   std::int64_t axis_stride;
 };
 
-// Positions, and frequencies in turns. Products of the two give the phase of a pair.
+// Positions and frequencies. The phase of a pair is their product, summed over dense axes.
 struct Places {
   // Frequencies in units of 2^-64 turn per position: [pairs], or [axes][pairs] if dense.
   const std::uint64_t* turns;
@@ -30,9 +31,9 @@ struct Places {
   TokenNumbers positions;
 };
 
-// How cos and sin are made. The bits are those of rows-inl.hpp in the library.
+// How cos and sin are computed. They have the same bits as in rows-inl.hpp of the library.
 enum class RowKind : std::int32_t {
-  stepped,  // a rotation from an anchor to the position, by a table of steps
+  stepped,  // an anchor's cos and sin, rotated to the position by a table of steps
   direct,   // from the phase, for dense axes
   between,  // from the difference of two phases, for a shift
   given,    // read from memory
@@ -43,17 +44,17 @@ struct Rows {
   Places from;          // between
   const double* steps;  // stepped: [16][cos, sin][lane_stride]
   std::int64_t lane_stride;
-  double factor;     // on cos and sin: A, or A'/A of a shift
+  double factor;     // multiplies cos and sin: A (attention factor), or A'/A of a shift
   const float* cos;  // given: (b, t, i) at b*batch_stride + t*token_stride + i*pair_stride
   const float* sin;
   std::int64_t batch_stride;
   std::int64_t token_stride;
   std::int64_t pair_stride;
-  float cos_scale;  // for the direction: 1, or 1/A^2
+  float cos_scale;  // 1; 1/A^2 for the inverse
   float sin_scale;  // ±1, or -1/A^2
 };
 
-// The pairs of a head and their offsets.
+// The features of a head that rotate, and how they form pairs.
 struct Window {
   std::int32_t first_feature;
   std::int32_t pairs;
@@ -88,16 +89,16 @@ struct Heads {
   Norm norm;
 };
 
-// How the work is cut into blocks of threads. A block has a team of threads for each of its
-// `tokens` tokens. The heads of all tensors are counted in order, and a block takes `heads` of
-// them. 2^log_lanes threads (lanes) of a team take one head.
+// How blocks of threads share the work. A block takes `tokens` tokens and `heads` heads of each
+// token, counted over all tensors. A team of threads takes one token; 2^log_lanes of its threads
+// (lanes) take one head at a time.
 struct Cut {
   std::int32_t threads;  // of a block: tokens << log_team
   std::int32_t log_team;
   std::int32_t log_lanes;  // at most a warp
   std::int32_t tokens;     // of a block
   std::int32_t heads;      // of a block
-  std::int32_t chunks;     // accesses to a head, Count pairs each; the most of any tensor
+  std::int32_t chunks;     // most accesses to a head in any tensor, of Count pairs each
   bool copies_outside;     // true if some head has features outside the window to copy
   std::int32_t blocks_of_heads;
   std::int64_t blocks_of_tokens;
@@ -107,7 +108,7 @@ struct Cut {
   std::int32_t row_stride;
   std::int32_t staged_of_head;  // floats; 0 unless heads are permuted in place
   std::int32_t shared_bytes;
-  std::int32_t groups[3];  // of few_heads heads in each tensor, for a decode step
+  std::int32_t groups[3];  // for a decode step: groups of few_heads heads in each tensor
 };
 
 inline constexpr int most_tensors = 3;

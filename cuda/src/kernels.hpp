@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selects a compiled kernel by KernelChoice and by the dtype that it reads. Each dtype that is read
-// has its own file.
+// Selects a compiled kernel by KernelChoice and input dtype. Each input dtype has its own file.
 #pragma once
 
 #include "job.hpp"
@@ -33,7 +32,7 @@ struct KernelChoice {
 
 using StepKernel = void (*)(StepJob);
 
-// Null if no kernel converts between these dtypes.
+// Null if no kernel converts to choice.to.
 [[nodiscard]] StepKernel kernel_of_f32(const KernelChoice& choice) noexcept;
 [[nodiscard]] StepKernel kernel_of_bf16(const KernelChoice& choice) noexcept;
 [[nodiscard]] StepKernel kernel_of_f16(const KernelChoice& choice) noexcept;

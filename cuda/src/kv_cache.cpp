@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C functions of the KV cache. Each reads structs and does all checks before it launches.
+// The C functions of the KV cache. Each does all checks before it launches a kernel.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -108,7 +108,7 @@ Transfer transfer_of(std::string_view src_name, const ConstHeadsView& src,
           .dst = rotary::without_unused_strides(dst)};
 }
 
-// Checks k and v, and q if there is one. Launches the kernels for all of them.
+// Checks k, v and, if given, q. Launches their kernels.
 Status store(const std::optional<Transfer>& q, const Storing& of,
              const std::optional<KeyNorm>& k_norm, const At& at, const Options& how) {
   if (auto status = check_forward(how); !status) return status;

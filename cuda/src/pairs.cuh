@@ -62,7 +62,7 @@ __device__ Pairs<Count> in_order(const Pairs<Count>& pairs) {
   return accesses;
 }
 
-// Rotates: x' = x c - y s, y' = x s + y c, as Turn of src/kernels/turn-inl.hpp. Takes and returns
+// Rotates: x' = x c - y s, y' = x s + y c, like Turn in src/kernels/turn-inl.hpp. Takes and returns
 // elements in the order of accesses. row: cos and sin.
 template <Features read, Features written, int Count>
 __device__ Pairs<Count> turned(const Pairs<Count>& accesses, const Pairs<Count>& row) {
@@ -104,8 +104,8 @@ __device__ inline double square_added(float value, double sum) {
   return fma(static_cast<double>(value), static_cast<double>(value), sum);
 }
 
-// The sum of squares of Count pairs. Adds two pairs in order, then these sums in a binary tree, so
-// that 32 threads with 2 pairs each give the bits of 8 threads with 8 pairs each.
+// The sum of squares of Count pairs: first of two pairs in order, then of those sums in a binary
+// tree. Therefore 32 threads with 2 pairs each give the same bits as 8 threads with 8 pairs each.
 template <int Count>
 __device__ double squares_of(const Pairs<Count>& pairs) {
   constexpr int sums_of_two = Count > 1 ? Count / 2 : 1;
@@ -126,8 +126,8 @@ __device__ double squares_of(const Pairs<Count>& pairs) {
   return sums[0];
 }
 
-// The sum over `lanes` threads (a power of two), which each of them gets. Adds neighbouring threads
-// first. mask: these threads in the warp.
+// Returns the sum over `lanes` threads (a power of two) to each of them. Adds neighbouring threads
+// first. mask: the bits of these threads in the warp.
 __device__ inline double summed(double sum, int lanes, unsigned mask) {
   for (int offset = 1; offset < lanes; offset *= 2) {
     sum += __shfl_xor_sync(mask, sum, offset, lanes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels Way::plain, for independent pairs, and Way::held, whose lanes hold a head in their
-// registers to compute its mean square.
+// The kernels Way::plain, for independent pairs, and Way::held. In Way::held, the lanes keep a head
+// in registers to compute its mean square.
 #pragma once
 
 #include "kernels.hpp"
@@ -65,7 +65,7 @@ struct PlainHeads {
     return dst == nullptr ? nullptr : dst + heads.to.x * job.tensors[tensor].to.feature;
   }
 
-  // Writes the loaded heads, then loads and writes the others.
+  // Writes the loaded heads, then loads and writes the remaining ones.
   __device__ void write_tensor(int tensor, Reading from, Out* dst, const Pairs<Count>& row) {
     const Heads& of = job.tensors[tensor];
     const std::int64_t step = from.turn.step * of.to.head;
@@ -110,7 +110,7 @@ struct PlainHeads {
   }
 
   __device__ void run() {
-    // Loads these lanes' first heads while the row is made. Some tensors may have none.
+    // Starts to load these lanes' first heads before the row is made. A tensor may have none.
     int tensor = 0;
     Reading heads = reading(0, team.lane());
     while (heads.turn.head >= heads.turn.end && tensor + 1 < job.count) {

@@ -14,8 +14,7 @@ namespace {
 constexpr std::int32_t warp = 32;
 constexpr std::int32_t most_shared_bytes = 48 << 10;  // every device gives this much by default
 
-// Below this number of threads, several blocks share the heads of a token. A decode step has few
-// tokens.
+// Below this number of threads, as in a decode step, several blocks share the heads of a token.
 constexpr std::int64_t few_threads = std::int64_t{1} << 17;
 
 bool is_aligned(const void* data, const Strides& strides, std::int64_t count,
@@ -105,8 +104,8 @@ Way way_of(const StepJob& job, std::int32_t count) {
   return fit && count >= 4 && chunks_of(job, count) <= warp ? Way::held : Way::whole;
 }
 
-// Tries one warp for every few_heads heads of a token, with two pairs in each thread. Needs a
-// single batch row. Fills the cut and returns true if that fits.
+// Cuts a decode step into one warp for every few_heads heads of a token, two pairs in each thread.
+// Returns false if the job has several batch rows or does not fit.
 bool cut_few(StepJob& job, std::int32_t count, Way way, Cut& cut) {
   if (way == Way::whole || count < 2 || job.batch != 1 || job.window.pairs > 2 * warp ||
       copies_outside(job)) {
@@ -172,8 +171,8 @@ void join_rows(StepJob& job) {
   job.batch = 1;
 }
 
-// The number of pairs that a thread takes at a time, at most 16 bytes. It must divide the window,
-// and all tensors' heads must be aligned to it.
+// The number of pairs that a thread takes at a time: at most 16 bytes of x or y. It divides the
+// window, and all tensors' heads are aligned to it.
 std::int32_t pairs_at_once(const StepJob& job, const Conversion& conversion) {
   std::int32_t count = most_at_once(conversion.from);
   while (!fits(job, count, size_in_bytes(conversion.from), size_in_bytes(conversion.to)))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C functions that rotate. Each reads structs and does all checks before it launches.
+// The C functions that rotate. Each does all checks before it launches a kernel.
 #include <array>
 #include <utility>
 
@@ -39,7 +39,7 @@ using rotary::Status;
 
 namespace {
 
-// Checks rows to read or to write, and converts them.
+// Checks and converts the caller's rows, which a call reads or writes.
 Result<Rows> given_rows(const CosSinView& from, const HeadWindow& window) {
   if (auto status = rotary::validate(window); !status) return std::move(status).error();
   if (auto status = rotary::check_rows(window, from, rotary::RowDType::f32); !status)
@@ -57,7 +57,7 @@ Result<Rows> given_rows(const CosSinView& from, const HeadWindow& window) {
   return rows;
 }
 
-// Checks that rows can be written: their elements are distinct and apart from all that is read.
+// Checks rows to write: elements must be distinct and overlap nothing that the call reads.
 Status check_written(const CosSinView& rows, const HeadWindow& window, const At& at) {
   if (auto checked = given_rows(rows, window); !checked) return std::move(checked).error();
   const Tokens tokens = tokens_of(at);

@@ -21,7 +21,7 @@ __device__ inline Token token_at(const StepJob& job, std::uint32_t index) {
 // The cache block of a slot, and the slot's index in that block.
 __device__ inline Token place_of(std::uint64_t slot, std::int64_t slots_of_block) {
   const auto slots = static_cast<std::uint64_t>(slots_of_block);
-  // Divides in 64 bits only if it must, because that takes a hundred instructions.
+  // A 64-bit division takes a hundred instructions, so this avoids it where possible.
   if ((slot | slots) >> 32 != 0) {
     return {static_cast<std::uint32_t>(slot / slots), static_cast<std::uint32_t>(slot % slots)};
   }
@@ -118,7 +118,7 @@ class Team {
   // The heads of a tensor that these lanes take.
   __device__ Turn turn_of(int tensor) const {
     const int before = heads_before(tensor);
-    const int beyond = before - first_head_;  // heads from these lanes' first to the tensor's
+    const int beyond = before - first_head_;  // from these lanes' first head to the tensor's
     const int skipped = beyond <= 0 ? 0 : (beyond + step_ - 1) & -step_;
     return {first_head_ + skipped - before,
             has_token_ ? min(job_.tensors[tensor].heads, end_head_ - before) : 0, step_};

@@ -152,7 +152,7 @@ Conversion conversion_of(const Transfer& transfer) {
   return {transfer.src.dtype, transfer.dst.dtype};
 }
 
-// The job for transfers with this conversion. Has no tensors if they have no elements.
+// The job for transfers with this conversion. It has no tensors if the transfers have no elements.
 StepJob job_of(std::span<const Transfer> transfers, const Conversion& conversion,
                const Launching& how) {
   StepJob job{};

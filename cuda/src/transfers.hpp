@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensors of a call: their checks, and their launch.
+// Checks the tensors of a call and launches its kernels.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace rotary::cuda {
 
-// Heads to process from src to dst. In place, both are one view.
+// Heads to read from src and write to dst. In place, src and dst are the same view.
 struct Transfer {
   std::string_view src_name;
   ConstHeadsView src;
@@ -45,8 +45,8 @@ template <class Numbers>  // Positions or Slots
 }
 using Reads = std::array<Read, 2>;
 
-// Checks dtypes, extents, memory and norms, and that written elements are distinct and shared with
-// nothing else. rows: batch and tokens of the positions; a batch of 1 is used for every batch row.
+// Checks dtypes, extents, memory and norms. Written elements must be distinct and overlap nothing
+// else. rows: batch and tokens of the positions; a batch of 1 is used for every batch row.
 [[nodiscard]] Status check(std::span<const Transfer> transfers, const HeadWindow& window,
                            const Tokens& rows, const Reads& reads);
 

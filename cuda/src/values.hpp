@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts structs of rotary_cuda.h to values. Has the checks and launches that functions share.
+// Converts structs of rotary_cuda.h to values. Also has checks and launches that functions share.
 #pragma once
 
 #include <span>
@@ -16,7 +16,7 @@ namespace rotary::cuda {
 
 [[nodiscard]] Result<HeadsView> view_of(std::string_view name, const rotary_heads_view* from);
 
-// Checks `from`, which must be of the current device.
+// Checks `from`. Its frequencies must be on the current device.
 [[nodiscard]] Result<At> at_of(std::string_view name, const rotary_cuda_at* from);
 
 struct Options {

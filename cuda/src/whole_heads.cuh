@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel Way::whole. Lanes take one head after another and read it several times. It supports
-// every shape, but is slow. Pairs that move within a head in place need it, and so do norms that
-// Way::held does not support: over all heads, or of long or partly rotated heads.
+// every shape, but is slow. It is needed for pairs that move within a head in place, and for norms
+// that Way::held does not support: over all heads, or of long or partly rotated heads.
 #pragma once
 
 #include "pairs.cuh"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of tests/support/called.hpp on a device. Refused calls read no elements, so these may
-// be in host memory.
+// Implements tests/support/called.hpp with the GPU's functions. Refused calls read no elements, so
+// tensors are in host memory.
 #include "tests/support/called.hpp"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ Result<cuda_tests::DeviceFrequencies> uploaded(const Frequencies& frequencies) {
   return cuda_tests::DeviceFrequencies(made);
 }
 
-// The tokens' positions on the device, with frequencies for the rotations' window.
+// Position 9 for every token, and frequencies for the rotations' window.
 class At {
  public:
   explicit At(const Rotations& rotations)

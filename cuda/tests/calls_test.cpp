@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Promises of all calls, each tested on one: 64-bit offsets, and capture in graphs.
+// Tests 64-bit offsets and capture in graphs, each with one of the calls.
 #include <cstring>
 
 #include "cases.hpp"

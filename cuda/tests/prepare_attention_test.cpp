@@ -11,9 +11,9 @@
 namespace rotary::cuda_tests {
 namespace {
 
-// Compares a tensor on the device with the host's. Either may be off by the bound of a normalised,
-// rotated pair, so the tolerance is twice that bound, plus a unit of the stored dtype. The bound
-// is tripled, because gains of a head differ by a factor below 3.
+// Compares a tensor on the device and on the host. Each may be off by the bound of a normalised,
+// rotated pair. The bound is tripled, because gains of a head differ by a factor below 3. So the
+// tolerance is twice the tripled bound, plus one unit of bf16 or f16.
 void expect_close(Tensor& tensor, DType dtype, const char* what) {
   const auto got = tensor.bytes().from_device();
   const std::byte* const wanted = tensor.bytes().host();
@@ -97,7 +97,7 @@ class Preparing {
         q_norm_(random_norm(random, q_heads_, head_dim(), over_all_)),
         k_norm_(random_norm(random, of_.shape.heads, head_dim(), over_all_)) {}
 
-  // Appends q to q_out as to a cache, from slot 0: norm, rotation, one rounding.
+  // Treats q_out as a cache: append() normalises and rotates q into it, with one rounding.
   void on_the_cpu() {
     const auto rotations = make_rotations(frequencies_.host(), positions_.host());
     ASSERT_TRUE(rotations);
@@ -214,7 +214,7 @@ TEST_F(Cuda, PrepareAttentionMatchesSeparateCalls) {
   }
 }
 
-// A call for 80 tokens takes other kernels than one for 560, but must give the same bits.
+// 80 tokens use other kernels than 560 tokens, but must give the same bits.
 TEST_F(Cuda, NormsHaveTheSameBitsInShortAndLongCalls) {
   Random random(11);
   constexpr std::int64_t tokens = 560;

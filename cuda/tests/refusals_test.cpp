@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Refusals that the CPU's functions do not have: kernels also read positions and slots in device
+// Refusals that only the GPU's functions have. Kernels also read positions and slots in device
 // memory, and count in 32 bits. called.cpp runs the CPU's tests of refused calls.
 #include "cases.hpp"
 
@@ -58,7 +58,7 @@ TEST_F(CudaRefusals, NoKernelRunsIfAnotherIsRefused) {
 }
 
 // q_out is q's memory as bf16. Its elements have other addresses, so the call is not in place.
-TEST_F(CudaRefusals, RefusesAnotherDtypeInPlace) {
+TEST_F(CudaRefusals, RefusesQOutOfAnotherDtypeInQsMemory) {
   rotary_heads_view narrow = q.device();
   narrow.dtype = ROTARY_BF16;
   refused(prepare(narrow, cache.device(), first, nullptr), ROTARY_INVALID_ARGUMENT,

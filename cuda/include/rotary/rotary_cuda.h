@@ -49,7 +49,7 @@ ROTARY_API rotary_status rotary_cuda_frequencies_make(const rotary_frequencies* 
                                                       rotary_cuda_frequencies** out);
 ROTARY_API void rotary_cuda_frequencies_free(rotary_cuda_frequencies* frequencies);
 
-/* The positions of tokens, and the frequencies that rotate or have rotated them. Positions are in
+/* The positions of tokens, and the frequencies that rotate them now or did before. Positions are in
  * device memory unless consecutive. ROTARY_POSITIONS_F64 is refused. */
 typedef struct rotary_cuda_at {
   size_t struct_size;
