@@ -4,9 +4,9 @@
 
 Prints the step, its title, the largest deviation and ok or WRONG. Deviations are relative to the
 lengths of the vectors. Two ways to compute a result differ by roundings. Positions are at most 1024
-and frequencies at most 1, so an angle is off by at most 2^-43. The angles of a score, at m, n and
-n - m, are off by 3.5e-13 together. Sums of 64 products add 64 * 2^-53 = 7e-15. TOLERANCE is larger
-than both together, and smaller than the effect of any mistake listed in rope.md.
+and frequencies at most 1, so an angle is off by at most 2^-43. The three angles of a score, at m, n
+and n - m, are off by 3.5e-13 in total. Sums of 64 products add 64 * 2^-53 = 7e-15. TOLERANCE is
+larger than this total, and smaller than the effect of any mistake listed in rope.md.
 """
 
 import sys
@@ -143,7 +143,7 @@ def polar():
 
 @step("m = n fixes the lengths up to one growth rate")
 def lengths():
-    """Unknown: a(m) = ln R_q, b(n) = ln R_k, c(n - m) = ln R_g. Always a(m) + b(n) = c(n - m)."""
+    """Solves a(m) + b(n) = c(n - m) for a = ln R_q, b = ln R_k and c = ln R_g."""
     count = 8
     equations = []
     for m in range(count):
@@ -170,7 +170,7 @@ def lengths():
 
 @step("m = n makes the angle a function of the position alone")
 def angles():
-    """Unknown: angle(vector, m), 2 queries, 2 keys. angle(key, m) - angle(query, m) is constant."""
+    """Solves for angle(vector, m): angle(key, m) - angle(query, m) is the same for every m."""
     count = 6
 
     def at(vector, m):
@@ -191,7 +191,7 @@ def angles():
 
 @step("n = m + 1 makes it an arithmetic progression")
 def arithmetic():
-    """Unknown: phi(m). phi(m + 1) - phi(m) is the same for every m."""
+    """Solves for phi(m): phi(m + 1) - phi(m) is the same for every m."""
     count = 12
     equations = np.diff(np.eye(count), n=2, axis=0)
     free = solutions(equations)
@@ -290,8 +290,8 @@ def spectrum():
         spread(ratio / ratio[0] - 1),
         quoted(theta[-1] * 1e4, "1.1548"),
         quoted(2 * np.pi / theta[-1], "54,410"),
-        quoted(2 * np.pi * BASE ** (63 / 128), "585"),  # with i/d for 2i/d
-        quoted(2 * np.pi * BASE ** (126 / 4096), "8.3"),  # with 4096 for d
+        quoted(2 * np.pi * BASE ** (63 / 128), "585"),  # if i/d replaces 2i/d
+        quoted(2 * np.pi * BASE ** (126 / 4096), "8.3"),  # if 4096 replaces d
     )
 
 
@@ -342,7 +342,7 @@ def not_a_law():
     largest = (rotation(m, theta) @ q) @ (rotation(n, theta) @ chosen)
     equal = same_vector_score(BASE)[:1001]
     return max(
-        # The mean of score^2 over unrelated normal q and k is the sum of R's squares: d, always.
+        # The mean of score^2 over unrelated normal q and k is the sum of R's squared entries, d.
         max(abs(np.sum(rotation(r, theta) ** 2) / DIM - 1) for r in positions(20)),
         abs(largest / (q @ q) - 1),
         quoted(equal[1000], "0.159"),
