@@ -47,7 +47,7 @@ rotary::Status m2m100() {
                                  {.embedding_scale = std::sqrt(double{dim})});
       !status)
     return status;
-  // sqrt(8) * 1 + sin(2), since positions start at padding_idx + 1. Padding has no encoding.
+  // Prints sqrt(8) * 1 + sin(2), since positions start at padding_idx + 1. Padding has no encoding.
   std::printf("m2m100: first token %.6f, padding %.6f\n", x[0], x[6 * dim]);
   return {};
 }

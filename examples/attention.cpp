@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention over two documents packed in one row. 4 query heads share 2 key heads. Each document's
-// positions start at 0. attend() rotates q and k. Compares with the definition in double.
+// positions start at 0. attend() rotates q and k. Its output is compared with double arithmetic.
 // Run: attention
 #include <algorithm>
 #include <array>
@@ -25,7 +25,7 @@ int report(const std::string& message) {
   return 1;
 }
 
-// [tokens, heads, head_dim], as a projection leaves them.
+// [tokens, heads, head_dim], the layout of a projection.
 struct Tensor {
   Tensor(std::int64_t tokens, std::int64_t of_heads)
       : extents{.tokens = tokens, .heads = of_heads, .features = head_dim},
@@ -55,7 +55,7 @@ double score(const float* q, const float* k, std::int64_t distance) {
   return scale * sum;
 }
 
-// One feature of softmax(scores) v for a query that sees tokens `first` to its own.
+// One feature of softmax(scores) v, for a query that sees tokens first, first + 1, …, token.
 double expected(const Tensor& q, const Tensor& k, const Tensor& v, std::int64_t first,
                 std::int64_t token, std::int64_t head, std::int64_t feature) {
   const std::int64_t kv_head = head / (heads / kv_heads);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Direction::transpose is the backward pass; inverse undoes the rotation. They differ if the
-// attention factor A is not 1 (YaRN).
+// Direction::transpose is the backward pass; Direction::inverse undoes the rotation. The two differ
+// if the attention factor A is not 1 (YaRN).
 // Run: backward
 #include <cmath>
 #include <cstdio>

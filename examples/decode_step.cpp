@@ -22,7 +22,7 @@ int main() {
       {.head_dim = 128, .base = 500000.0, .pairing = rotary::Pairing::half});
   if (!frequencies) return report(frequencies.error().message);
 
-  // Once per server: memory for the rows of its largest batch, and rotations that use it.
+  // Once per server: memory for the rows of the largest batch, and rotations in this memory.
   const auto bytes = row_bytes(frequencies->window, batch, 1, rotary::RowDType::f32);
   if (!bytes) return report(bytes.error().message);
   std::vector<std::byte> memory(*bytes);

@@ -20,7 +20,7 @@ int main() {
   constexpr std::int64_t kv_heads = 2;
   constexpr std::int64_t features = 64;
   const rotary::Extents all{batch, tokens, q_heads + 2 * kv_heads, features};
-  const rotary::Strides strides = strides_bthd(all);  // also of q, k and v: heads of one tensor
+  const rotary::Strides strides = strides_bthd(all);  // q, k and v are heads of this tensor
 
   std::vector<float> qkv(static_cast<std::size_t>(all.batch * strides.batch));
   for (std::size_t i = 0; i < qkv.size(); ++i) qkv[i] = static_cast<float>(i % 31) - 15.0F;

@@ -30,8 +30,8 @@ std::int64_t slot_of(std::int64_t position) {
          position % page_size;
 }
 
-// Stores one token per slot, from position `first` on. Each key is 3 in every feature, so 1 after
-// the norm; each value is its step's first position.
+// Stores one token per slot, from position `first` on. Every feature of a key is 3, and 1 after the
+// norm. Every feature of a value is `first`.
 rotary::Status store(const rotary::KvCache& cache, const rotary::Frequencies& frequencies,
                      std::int64_t first, const std::vector<std::int64_t>& slots) {
   const auto tokens = static_cast<std::int64_t>(slots.size());

@@ -43,7 +43,7 @@ int main() {
                           .rotations = rotary::NumeratorRotations{*rows, *rows},
                           .state = from});
   };
-  // The state: for each head, sums of ϕ(k) vᵀ and of ϕ(k), and an exponent; zeros: no keys yet.
+  // The state of each head: sums of ϕ(k) vᵀ and of ϕ(k), and an exponent. All are 0 before any key.
   std::vector<double> values(heads * features * features);
   std::vector<double> keys(heads * features);
   std::vector<double> exponents(heads);
@@ -54,6 +54,6 @@ int main() {
   float off = status ? 0.0F : 1.0F;
   for (std::size_t i = 0; i < q.size(); ++i) off = std::max(off, std::abs(whole[i] - steps[i]));
   std::printf("prompt and steps: %s all at once\n", off < 1e-5F ? "equal to" : "not equal to");
-  // Values are 1, so an output is its row's sum of weights, which rotation makes less than 1.
+  // Values are 1, so an output is the sum of its weights. Rotation shrinks it after token 0.
   std::printf("sum of weights: token 0 %.4f, last %.4f\n", whole.front(), whole.back());
 }

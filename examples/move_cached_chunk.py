@@ -18,7 +18,7 @@ SETTINGS = {"as trained": {}, "YaRN 4": {"scaling": YARN}, "half of each head": 
 
 
 def cached(model, tokens, first_position=0):
-    """[layers, keys or values, batch, tokens, heads, features] for a text that sees only itself."""
+    """Runs the text alone; returns [layers, keys or values, batch, tokens, heads, features]."""
     caches = torch.from_numpy(model.caches(len(tokens)))
     model.run(tokens, caches, 0, first_position)
     return caches

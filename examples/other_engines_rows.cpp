@@ -15,8 +15,8 @@ int report(const rotary::Error& error) {
   return std::fprintf(stderr, "%s\n", error.message.c_str()), 1;
 }
 
-// Rows first, first + 1, … of a cache in vLLM's layout [max_position, dim]: the cos of all pairs,
-// then the sin, of angles rounded to float32.
+// Rows of a cache in vLLM's layout [max_position, dim], from row `first` on. A row has the cos of
+// all pairs, then their sin. Angles are rounded to float32.
 std::vector<float> cache_rows(std::size_t first) {
   std::vector<float> rows;
   for (std::size_t position = first; position < first + tokens; ++position)

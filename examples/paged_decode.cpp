@@ -70,7 +70,7 @@ rotary::Rotations rotations_of(const rotary::Frequencies& frequencies, const Tok
   return *std::move(rotations);
 }
 
-// Stores rotated keys, and values, of tokens from any sequences in one call.
+// Stores keys (rotated) and values of tokens from any sequences in one call.
 void store(const rotary::KvCache& cache, const Tokens& tokens, const rotary::Rotations& rotations) {
   Numbers k = projected(1, tokens, kv_heads), v = projected(2, tokens, kv_heads);
   std::vector<std::int64_t> slots;

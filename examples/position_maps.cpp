@@ -23,7 +23,7 @@ int main() {
       {"dual chunk", rotary::DualChunk{.chunk = 3072, .local = 256}},
       {"clipped angle", rotary::ClippedAngle{}}};
 
-  // A pair that rotates by 0.001 radians per position. Only the clipped angle depends on it.
+  // The pair rotates by 0.001 radians per position. Only the clipped angle depends on this number.
   constexpr double inv_freq = 0.001;
   std::printf("the token at 32767 sees a key   10 back  1000 back  10000 back\n");
   for (const auto& [name, map] : maps) {
@@ -53,6 +53,6 @@ int main() {
                      .frequencies = &*frequencies,
                      .attend = {.scale = 1, .mask = {.order = rotary::AttentionOrder::causal}}});
   if (!attended) return report(attended.error().message);
-  // Scores are 1, cos 1, cos 2, cos 2: the farthest key counts as two back.
+  // The scores are cos 2, cos 2, cos 1, 1: the farthest key counts as two back.
   std::printf("under rerope with window 2 the last of four tokens reads %.5f\n", out[3]);
 }

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rotary embedding in PyTorch with rotate_half, and how its most widely copied mistake fails.
 
-The mistake is one line: it gives cos and sin the shape [1, S, 1, D], which suits queries
-[B, S, H, D], but multiplies queries [B, H, S, D]. Broadcasting aligns axes from the right, so
-positions meet heads. Three things can happen, and only the first is an error: see show_mistake().
+The mistake is one line. It shapes cos and sin as [1, S, 1, D], for queries [B, S, H, D], but the
+queries are [B, H, S, D]. Broadcasting aligns axes from the right, so the axis of positions meets
+the axis of heads. Three things can happen, and only the first is an error: see show_mistake().
 
 Run: pytorch_rotate_half.py [tests/golden/llama_half_split.json]. The file has queries that
-Transformers' Llama rotated. Without PyTorch the same lines run in NumPy, which broadcasts alike.
-NumPy then checks arithmetic and shapes, not that PyTorch accepts every line.
+Transformers' Llama rotated. Without PyTorch, NumPy runs the same lines with the same broadcasting.
+NumPy checks arithmetic and shapes, but not that PyTorch accepts every line.
 """
 
 import json
@@ -65,7 +65,7 @@ def show_mistake():
     try:
         apply_rotary_wrong(numbers(4, 8, 128, 64), *make_rows(range(128), 64))
         raise SystemExit("8 heads and 128 positions must not broadcast")
-    except (RuntimeError, ValueError):  # PyTorch raises the former, NumPy the latter
+    except (RuntimeError, ValueError):  # PyTorch raises RuntimeError, NumPy ValueError
         print("H = 8, S = 128: an error, 8 and 128 do not broadcast")
 
     # As many heads as tokens: every token of head h is rotated by position h. No error, right norm.
@@ -75,7 +75,7 @@ def show_mistake():
     require(largest(by_head - apply_rotary(x, *rows, "bhsd")) > 0.1, "that must be wrong")
     print("H = 4, S = 4: no error, and head h is rotated by position h")
 
-    # One head (multi-query attention): the result has a copy of it rotated by each position.
+    # One head (multi-query attention): the result repeats the head, rotated by each position.
     shape = tuple(apply_rotary_wrong(numbers(2, 1, 4, 64), *rows).shape)
     require(shape == (2, 4, 4, 64), f"one head must be repeated, got {shape}")
     print("H = 1, S = 4: no error, and (2, 1, 4, 64) became", shape)
@@ -89,7 +89,7 @@ def check_corrected():
     require(largest(rotated - known) < 1e-6, f"the example by hand, got {rotated}")
     print("position 3:", ", ".join(f"{value:.6f}" for value in rotated))
 
-    # In float32 against complex numbers in float64: x1 + i x2 times exp(i angle).
+    # Compares float32 with complex numbers in float64: x1 + i x2 times exp(i angle).
     x, positions = numbers(2, 3, 5, 64), [0, 1, 7, 1000, 131071]
     bhsd = apply_rotary(x, *make_rows(positions, 64), "bhsd")
     bshd = apply_rotary(x.swapaxes(1, 2), *make_rows(positions, 64), "bshd")

@@ -21,7 +21,7 @@ TENSORS = re.compile(r"(token_embd|output_norm|output|rope_freqs|blk\.\d+\.("
                      r"ffn_(norm|gate|up|down)|post_ffw_norm))\.weight")
 
 
-ACTIVATIONS = {  # SiLU, written by tanh, which does not overflow; GELU
+ACTIVATIONS = {  # SiLU, in terms of tanh, which does not overflow; and GELU
     "llama": lambda x: x / 2 * (1 + np.tanh(x / 2)),
     "gemma3": lambda x: x / 2 * (1 + np.tanh((2 / np.pi) ** 0.5 * (x + 0.044715 * x**3)))}
 

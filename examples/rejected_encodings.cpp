@@ -26,7 +26,7 @@ Vector binary_digits(std::int64_t position) {
 
 const rotary::Sinusoidal& encoding() {
   static const auto made = rotary::make_sinusoidal(rotary::transformer_sinusoidal(dim));
-  return *made;  // such a spec is always valid
+  return *made;  // the spec is always valid
 }
 
 rotary::TokensView one_token(Vector& values) {

@@ -24,7 +24,7 @@ int main() {
   constexpr std::size_t heads = 8;
   const rotary::RelativeBias alibi = rotary::Alibi{.heads = 8};
 
-  // A prefill of 16 tokens, then token 15's decode step with 16 keys: the prefill's last row.
+  // A prefill of 16 tokens, and the decode step of token 15, which equals the prefill's last row.
   std::vector<float> prefill(heads * 16 * 16);
   std::vector<float> step(heads * 16);
   for (const auto& status : {fill_bias(view(prefill, {.heads = 8, .queries = 16, .keys = 16}),
@@ -40,7 +40,7 @@ int main() {
     }
   }
 
-  // A bias of the distance alone has 2 N - 1 values for N tokens. Fast attention kernels take them.
+  // A bias that depends only on distance has 2 N - 1 values for N tokens. Fast kernels take these.
   std::vector<float> distances(heads * 31);
   const auto row = fill_distances(view(distances, {.heads = 8, .queries = 1, .keys = 31}), alibi,
                                   /*first_distance=*/-15);

@@ -35,7 +35,7 @@ int report(const std::string& message) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // [tokens, heads, head_dim], as a projection leaves them; 4 query heads share 1 key head here.
+  // [tokens, heads, head_dim], the layout of a projection. 4 query heads share 1 key head.
   const rotary::Extents q_extents{.tokens = 2, .heads = 4, .features = 128};
   const rotary::Extents k_extents{.tokens = 2, .heads = 1, .features = 128};
   std::vector<float> q(2 * 4 * 128, 1.0F), k(2 * 1 * 128, 1.0F);

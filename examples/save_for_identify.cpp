@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A C++ engine that saves q before and after rotation for `rotary identify`. By mistake it rotates
-// neighbouring features of Llama's q, whose pairs are the halves: output stays fluent but wrong.
+// A C++ engine that saves q before and after rotation for `rotary identify`. By mistake it pairs
+// neighbouring features, but Llama pairs the halves. Such output stays fluent but is wrong.
 // Run: save_for_identify FOLDER
 #include <cmath>
 #include <cstdio>

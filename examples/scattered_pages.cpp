@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A context shift in a paged cache: keeps the first 4 tokens, drops 100, and moves the others,
-// rotated, to the slots of their new positions. Pages of 16 slots may be anywhere in the pool.
+// A context shift in a paged cache: keeps the first 4 tokens and drops 100. Rotates the others and
+// moves them to the slots of their new positions. Pages of 16 slots may be anywhere in the pool.
 // Since 100 is no multiple of 16, tokens also change slots within pages.
 // Run: scattered_pages
 #include <algorithm>
@@ -20,7 +20,7 @@ constexpr std::int64_t context = 250;
 constexpr rotary::Extents page_extents{.tokens = page_size, .heads = 2, .features = 64};
 constexpr std::int64_t token_elements = page_extents.heads * page_extents.features;
 
-// [pages, page_size, heads, features], with the pages of one sequence.
+// Keys in pages, [pages, page_size, heads, features]. block_table: the pages of one sequence.
 struct PagedKeys {
   std::vector<float> pool;
   std::vector<std::int64_t> block_table;

@@ -6,9 +6,9 @@
     with trace(model, "trace.safetensors"):
         model(input_ids)
 
-or trace_rope.py CHECKPOINT_OR_CONFIG trace.safetensors [bfloat16], which makes one layer with
-random weights (rotary embedding has none). A module's hook never sees rotated q, so this wraps the
-function that the modeling code calls.
+Or run trace_rope.py CHECKPOINT_OR_CONFIG trace.safetensors [bfloat16]. It makes one layer with
+random weights, because rotary embedding has none. A module's hook never sees rotated q, so this
+wraps the function that the modeling code calls.
 """
 
 import contextlib
@@ -23,8 +23,8 @@ ROTATES = re.compile(r"apply_.*(rotary|rope).*")
 
 @contextlib.contextmanager
 def trace(model, path, calls=2):
-    """Saves the first calls, one per layer: "0.q.before", "0.q.after", "0.positions". If known,
-    also "0.layer", the caller's ids "0.given" and the cached length "0.past".
+    """Saves the first `calls` calls as "0.q.before", "0.q.after", "0.positions". If known, also the
+    layer "0.layer", the caller's ids "0.given" and the cached length "0.past".
     """
     saved, state = {}, {"calls": 0}
 
