@@ -31,7 +31,6 @@ class Arena {
   // Keeps a copy of the bytes from before a call.
   [[nodiscard]] Memory keep() noexcept;
 
-  // The bytes of all places.
   [[nodiscard]] std::vector<std::byte> contents() const;
 
   // From guard() to unguard(), a write to a guard is an error.
@@ -55,7 +54,6 @@ class Arena {
   std::size_t used_ = 0;
 };
 
-// Runs a call while the arena's guards are active.
 template <class Call>
 [[nodiscard]] auto guarded_call(Arena& arena, const Call& call) {
   arena.guard();
@@ -77,7 +75,7 @@ class WorkMemory {
   [[nodiscard]] bool give_back() noexcept;
 
  private:
-  // Parts of a call's memory are at most about 50 KB apart, so an overrun by one part hits a guard.
+  // An overrun by one part of a call's memory hits a guard: parts are at most about 50 KB apart.
   static constexpr std::size_t guard_bytes = std::size_t{1} << 16;
 
   alignas(64) std::array<std::byte, capacity + 2 * guard_bytes> bytes_{};

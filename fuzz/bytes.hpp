@@ -64,8 +64,6 @@ class Bytes {
   std::span<const std::uint8_t> left_;
 };
 
-// The input chooses the instruction set, so all that this machine has are tested.
-
 inline void use_instruction_set(std::string_view name) {
   if (const auto status = force_instruction_set(name); !status) {
     fail("a supported instruction set must be usable", status.error().message);

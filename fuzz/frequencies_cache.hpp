@@ -18,7 +18,7 @@ inline constexpr std::int64_t ggml_kind = first_recipe + 4;
 inline constexpr std::int64_t xpos_kind = ggml_kind + 1;
 inline constexpr std::int64_t all_spec_kinds = xpos_kind + 1;
 
-// The next call may change the window.
+// The next call may change the window of the returned frequencies.
 [[nodiscard]] const Frequencies& frequencies_of(const HeadWindow& window, std::int64_t kind);
 
 }  // namespace rotary::fuzz

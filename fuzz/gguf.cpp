@@ -16,7 +16,7 @@
 namespace rotary::fuzz {
 namespace {
 
-// A key takes at least 14 bytes of the file, and sizeof(GgufKey) in a vector that doubles.
+// A key takes at least 14 bytes of the file. The reader keeps it in a vector that doubles.
 void check_heap(std::int64_t most, std::size_t file_bytes) {
   constexpr std::size_t window = 65536;
   constexpr std::size_t of_each_byte = 8 + 4 * sizeof(GgufKey) / 14;

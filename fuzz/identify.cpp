@@ -93,7 +93,7 @@ void add_positions(Bytes& input, Dump& dump) {
   }
 }
 
-// Returns a right rotation, or one with a mistake; for frequencies, one that a spec can express.
+// Returns a right rotation, or one with a mistake. For frequencies, a spec can express the mistake.
 FaultyRotation rotation_of(Bytes& input, Dump& dump) {
   const auto mistakes = test::single_mistakes(dump.spec);
   const std::size_t chosen = input.byte() % mistakes.size();

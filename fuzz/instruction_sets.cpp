@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Does one random rotation with every instruction set of this machine. Each must keep the contract,
-// and give the same bits for any split. Against the simplest set's rows, the bound is doubled.
+// and give the same bits for any split. With the rows of the simplest set, the bound is doubled.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -114,7 +114,6 @@ Rotations rotations_of(const Case& one, const TokenRange& tokens) {
   return make_rows(one, tokens, row_memory);
 }
 
-// Rotates from the source into memory.
 void rotate_tokens(const Case& one, std::span<std::byte> memory, const TokenRange& tokens,
                    const Executor& executor) {
   const auto status =
@@ -153,7 +152,7 @@ void check_splits(const Case& one) {
   check_same_bits(one);
 }
 
-// Every pair must be within its bound by the rows of this set, and by the rows of the simplest set.
+// Compares every pair with the rows of this set, and with the rows of the simplest set.
 void check_pairs(const Case& one, const Rotations& simplest) {
   const TokenRange all{.begin = 0, .end = one.extents.tokens};
   const HeadsView view = view_of(one, whole, all);

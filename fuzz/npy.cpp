@@ -58,7 +58,7 @@ void check_round_trip(const NpyArray& array) {
   }
 }
 
-// The same bytes from a source of unknown length.
+// A stream of unknown length with these bytes.
 class Pipe : public cli::ByteStream {
  public:
   explicit Pipe(std::span<const std::byte> bytes) : bytes_(bytes) {}

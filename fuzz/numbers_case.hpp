@@ -33,7 +33,7 @@ struct NumbersCase {
   std::int64_t token_stride = 1;
 };
 
-// counts: the counts that the call needs. Rarely the result has others.
+// counts: the counts that the call needs. Rarely, the result has different counts.
 [[nodiscard]] std::optional<NumbersCase> decode_numbers(Bytes& input, Places& places,
                                                         NumberKind kind,
                                                         const NumberCounts& counts);
@@ -41,19 +41,19 @@ struct NumbersCase {
 // The array as a view. Consecutive numbers give a view without elements.
 [[nodiscard]] Strided strided(const NumbersCase& numbers);
 
-// Writes values[b * tokens + t], but a single value to an element that tokens share by a stride of
-// 0. Writes nothing if the array is not well-formed.
+// Writes values[b * tokens + t] to each element. An element that tokens share by a stride of 0 gets
+// one value. Writes nothing if the array is not well-formed.
 void write_numbers(const NumbersCase& numbers, const std::vector<long double>& values);
 
-// Reads a number from the array. Requires a well-formed array.
+// Requires a well-formed array.
 [[nodiscard]] long double number_at(const NumbersCase& numbers, std::int64_t batch,
                                     std::int64_t token);
 
 [[nodiscard]] Positions positions_of(const NumbersCase& numbers);
 [[nodiscard]] Slots slots_of(const NumbersCase& numbers);  // for a kind other than f64
 
-// True if they are valid positions: batch at least 1, tokens at least 0, numbers within int64. The
-// array must be well-formed, and have a batch stride if there are several batch rows.
+// True if the numbers are valid positions: batch at least 1, tokens at least 0, numbers within
+// int64. The array must be well-formed. Several batch rows need a batch stride.
 [[nodiscard]] bool are_positions(const NumbersCase& numbers);
 
 }  // namespace rotary::fuzz

@@ -29,7 +29,6 @@ namespace rotary::fuzz {
 [[nodiscard]] check::Int8Head head_at(const QuantizedHeadsView& heads, const std::byte* bytes,
                                       const Memory& memory, Axes index);
 
-// Restores elements and scales.
 void put_back(const QuantizedHeadsView& heads, const Memory& memory);
 
 }  // namespace rotary::fuzz

@@ -21,7 +21,7 @@ namespace {
 using cli::SafetensorsHeader;
 using cli::SafetensorsTensor;
 
-// A tensor takes at least 40 bytes of text. Its memory holds its facts and its name.
+// A tensor takes at least 40 bytes of the file. The reader's memory holds its facts and its name.
 void check_heap(std::int64_t most, std::size_t file_bytes) {
   constexpr std::size_t small = std::size_t{16} << 10;
   if (most > static_cast<std::int64_t>(16 * file_bytes + small)) {
@@ -51,7 +51,7 @@ void check_header(const SafetensorsHeader& header, std::uint64_t data_bytes) {
   if (covered != data_bytes) fail("the tensors must cover the data");
 }
 
-// The same facts as another program would write them.
+// The header as another program would write it: other key order, and padding.
 std::string written(const SafetensorsHeader& header) {
   cli::Json json = cli::Json::object();
   for (const auto& [key, value] : header.metadata) json["__metadata__"][key] = value;

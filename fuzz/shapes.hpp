@@ -22,15 +22,15 @@ namespace rotary::fuzz {
 // A window for a head of this many features, at least 2.
 [[nodiscard]] HeadWindow decode_window(Bytes& input, std::int64_t head_dim);
 
-// Strides for axes in any order. Each axis steps over those inside it, forwards or backwards, with
-// a gap. They nest unless a gap is negative. adjacent: features are innermost with a stride of 1.
+// Strides for axes in any order. Each axis steps over the axes inside it, forwards or backwards,
+// with a gap. Strides nest unless a gap is negative. adjacent: features are innermost, stride 1.
 enum class Features { anywhere, adjacent };
 [[nodiscard]] Axes decode_ordered_strides(Bytes& input, const Axes& counts, Features features);
 
 // Ordered strides, or one time in 16 any strides.
 [[nodiscard]] Axes decode_strides(Bytes& input, const Axes& counts, Features features);
 
-// Any strides: all small, or each any int64.
+// Any strides: small ones, or any int64.
 [[nodiscard]] Axes decode_small_strides(Bytes& input);
 [[nodiscard]] Axes decode_wild_strides(Bytes& input);
 
@@ -40,7 +40,6 @@ void disturb(Bytes& input, Extents& n);
 void disturb(Bytes& input, ScoresExtents& n);
 void disturb(Bytes& input, TokenExtents& n);
 
-// A count of numbers that the buffer has room for.
 [[nodiscard]] inline std::int64_t clamped(std::int64_t count, std::int64_t most) {
   return std::clamp<std::int64_t>(count, 0, most);
 }
@@ -50,7 +49,7 @@ void disturb(Bytes& input, TokenExtents& n);
 [[nodiscard]] std::optional<std::byte*> place(Bytes& input, std::span<std::byte> buffer,
                                               const Strided& view);
 
-// As above, for several views. Usually each follows those before it, so that they share nothing.
+// Places several views. Usually each follows the views before it, so that no two overlap.
 class Places {
  public:
   explicit Places(std::span<std::byte> buffer) : buffer_(buffer) {}

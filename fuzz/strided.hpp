@@ -22,7 +22,7 @@ __extension__ using int128 = __int128;
 
 inline constexpr std::size_t largest_buffer = std::size_t{1} << 14;
 
-// One number for each axis: batch, token, head, feature. A view without that axis has 1 index.
+// One number for each axis: batch, token, head, feature. A view without an axis has 1 index on it.
 using Axes = std::array<std::int64_t, 4>;
 
 struct Strided {
@@ -71,13 +71,13 @@ struct Span {
 // stride of 0 repeats them.
 [[nodiscard]] bool is_countable(const Strided& view);
 
-// True if both have the same elements in the same order. Ignores strides of an axis with one index.
+// True if the views have the same elements in order. Ignores strides of axes with one index.
 [[nodiscard]] bool are_same(const Strided& a, const Strided& b);
 
 // The offset of an element in the buffer, in bytes.
 [[nodiscard]] std::size_t place_of(const Strided& view, const std::byte* buffer, const Axes& index);
 
-// Calls visit(index) for each element; for none if any count is 0.
+// Calls visit(index) for each element.
 template <class Visit>
 void for_each_element(const Strided& view, Visit visit) {
   if (is_empty(view)) return;
@@ -109,7 +109,7 @@ struct Memory {
   std::span<std::byte> after;
 };
 
-// Owns the buffer and the copy, which exist before a case does.
+// Owns the buffer and its copy.
 class Buffers {
  public:
   [[nodiscard]] std::span<std::byte> buffer() { return after_; }

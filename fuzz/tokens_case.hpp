@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tokens that a call reads, which may be those that it writes.
+// Decodes the tokens that a call reads, which may be the tokens that it writes.
 #pragma once
 
 #include <vector>

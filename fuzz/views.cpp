@@ -105,7 +105,7 @@ std::optional<ViewsCase> decode_views(Bytes& input, std::span<std::byte> buffer)
   return views;
 }
 
-// Two views, each valid alone, must share no element. A destination must not repeat one.
+// Two views must share no element, except in place. A destination must not repeat an element.
 Answer expected_of_elements(const ViewsCase& views, const std::byte* buffer) {
   const std::array both = {strided(views.dst), strided(views.src)};
   const std::span all(both);

@@ -134,7 +134,7 @@ Answer expected_answer(const InterpolationCase& one, const std::byte* buffer) {
 }
 
 // matrix[i][j] is the weight of source row j in result row i. If the result has only kept rows, the
-// sides of an empty grid may have any length.
+// linear matrix serves, because the sides of an empty grid may have any length.
 reference::Matrix matrix_of(const InterpolationCase& one) {
   const std::int64_t kept =
       std::visit([](const auto& each) { return each.kept_rows; }, one.interpolation);
@@ -145,8 +145,8 @@ reference::Matrix matrix_of(const InterpolationCase& one) {
   return reference::interpolation_matrix(std::get<BicubicInterpolation>(one.interpolation));
 }
 
-// The required value of an element. Also a summary of the numbers read for it: the largest, the
-// count, and the sum of the magnitudes.
+// The required value of an element, and facts about the numbers read for it: the sum of magnitudes
+// (size), the largest magnitude and the count.
 struct Sum {
   long double value = 0;
   long double size = 0;

@@ -47,7 +47,7 @@ std::int64_t negated(std::int64_t number) {
   return static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(number));
 }
 
-// Returns rows of the table as indices. Rarely one index may be any number.
+// Returns rows of the table as indices. Rarely, one index is any number.
 std::vector<long double> decode_indices(Bytes& input, const LookupCase& lookup) {
   const std::int64_t rows = std::max<std::int64_t>(clamped(lookup.table.rows, 16), 1);
   std::vector<long double> numbers;
@@ -112,8 +112,8 @@ std::optional<TokensCase> decode(Bytes& input, Buffers& buffers) {
   return one;
 }
 
-// True if the table has the row of every token of the view. Checks only the first and last of
-// consecutive indices, and one of an array with a stride of 0: counts may be huge.
+// True if the table has the row of every token of the view. Counts may be huge, so this checks only
+// the first and last of consecutive indices, and one index of an array with a stride of 0.
 bool have_rows(const LookupCase& lookup, const TokenExtents& n) {
   const bool is_array = lookup.indices.kind != NumberKind::consecutive;
   const std::int64_t tokens = is_array && lookup.indices.token_stride == 0 ? 1 : n.tokens;
@@ -198,7 +198,7 @@ Status run(const TokensCase& one) {
   return status;
 }
 
-// The place in the table of the number that a token reads.
+// The table element that a token reads.
 Axes in_table(const LookupCase& lookup, const Axes& index) {
   const auto row = static_cast<std::int64_t>(number_at(lookup.indices, index[0], index[1]));
   return {0, row + lookup.offset, 0, index[3]};

@@ -71,7 +71,7 @@ bool is_valid(const SinusoidalSpec& spec) {
 
 constexpr std::int64_t largest_dim = 512;  // larger ones are not checked in detail
 
-// ln(base) multiplies the error of base^exponent's exponent; pow and exp round a few times.
+// inv_freq is base^x. An error of x is multiplied by ln(base); pow and exp add a few roundings.
 void check_frequencies(const Sinusoidal& sinusoidal) {
   if (sinusoidal.spec.dim > largest_dim) return;
   const auto exact = reference::sinusoidal_inv_freq(sinusoidal.spec);
@@ -222,7 +222,7 @@ void check_encoded(const SinusoidalCase& one, const Axes& index, const std::vect
   }
 }
 
-// The features that hold the two numbers of pair k.
+// The features that hold sin and cos of a pair.
 struct PairPlaces {
   std::size_t sin = 0;
   std::size_t cos = 0;

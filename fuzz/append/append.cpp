@@ -204,7 +204,7 @@ void check_in_8_bits(const Head& from, const check::Int8Head& head) {
     fail("an int8 head must be z * 127/m rounded to nearest even, with scale m/127");
 }
 
-// Checks int8 keys against keys of the same call with a float32 cache, which other cases check.
+// Compares int8 keys with those of the same call to a float32 cache, which other cases check.
 void check_quantized_keys(const AppendCase& append, const Rotations* rotations,
                           const Memory& memory) {
   const ConstHeadsView& k = append.heads.k;

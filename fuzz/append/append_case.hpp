@@ -17,7 +17,7 @@
 
 namespace rotary::fuzz {
 
-// The rows for rotating keys, if any.
+// How to make the rows that rotate keys.
 struct AppendRotations {
   HeadWindow window;
   std::int64_t spec_kind = 0;  // for frequencies_of

@@ -50,7 +50,7 @@ bool is_small(const AttendCase& of) {
   return work <= most;
 }
 
-// True if the call writes a number. If not, it needs no memory, whatever attend_bytes says.
+// True if the call writes a number. Otherwise it needs no memory, whatever attend_bytes says.
 bool has_results(const check::AttendCall& of) {
   const auto has_elements = [](const std::optional<ScoresView>& view) {
     return view && reach_of(strided(*view));

@@ -33,7 +33,6 @@ void decode_pages(Placing& placing, AttendCase& to) {
   to.k.extents.tokens = to.v.extents.tokens = slots;
 }
 
-// Columns of the scores.
 std::int64_t columns_of(const AttendCase& of) {
   return of.k.extents.tokens * (of.table ? of.table->blocks_of_sequence : 1);
 }
@@ -66,7 +65,6 @@ ScoresExtents decode_extents(Bytes& input, const AttendCase& of) {
   return n;
 }
 
-// Visits some elements of a view.
 template <class Visit>
 void for_some(const HeadsView& view, std::uint64_t seed, const Visit& visit) {
   const Extents& n = view.extents;

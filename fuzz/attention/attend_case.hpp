@@ -45,7 +45,7 @@ struct AttendCase : check::AttendCall {
 
 void decode_encoding(Placing& placing, AttendCase& to);
 
-// Makes one thing about the case wrong, or nothing.
+// Changes one thing about the legal case. Sets of.expected, because the case may stay legal.
 void spoil(Bytes& input, AttendCase& of);
 
 }  // namespace rotary::fuzz

@@ -143,7 +143,7 @@ Status guarded_run(const check::AttendCall& call) {
   return guarded_call(arena, [&] { return check::run(call); });
 }
 
-// The call's memory grows with the tokens of k, whose number is unlimited with a stride of 0.
+// The call's memory grows with the number of k's tokens, which is unlimited with a stride of 0.
 bool ends_soon(const AttendCase& of) {
   const std::int64_t batch = std::clamp<std::int64_t>(of.k.extents.batch, 1, 1 << 20);
   const std::int64_t tokens = of.k.extents.tokens;

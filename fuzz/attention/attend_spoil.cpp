@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes one thing about a legal call wrong, or just different.
+// Changes one thing about a legal call of attend().
 #include <array>
 #include <limits>
 
@@ -38,7 +38,7 @@ std::vector<std::int64_t*> all_numbers(AttendCase& of) {
   return all;
 }
 
-// Makes a result overlap an input or another result.
+// Gives a result the address of an input or of out.
 Answer share_memory(Bytes& input, AttendCase& of) {
   void* const places[] = {of.q.data, of.k.data, of.v.data, of.out.data};
   void* const place = input.one_of(places);

@@ -35,7 +35,6 @@ void append_numbers(std::vector<std::int64_t*>& to, std::vector<AttentionSequenc
 void append_numbers(std::vector<std::int64_t*>& to, HeadsView& view);
 void append_numbers(std::vector<std::int64_t*>& to, ScoresView& view);
 
-// Changes one of the collected numbers.
 void change_number(Bytes& input, const std::vector<std::int64_t*>& numbers);
 
 // Gives the view a dtype, address or stride that calls must refuse if the view has elements.

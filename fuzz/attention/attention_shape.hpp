@@ -24,7 +24,7 @@ using check::AttentionShape;
                                                               const AttentionShape& shape,
                                                               std::int64_t lowest_position);
 
-// A rotary window on some of these features. features: at least 2.
+// A rotary window on some of the features. Requires features >= 2.
 [[nodiscard]] HeadWindow decode_pairs(Bytes& input, std::int64_t features);
 [[nodiscard]] AttentionMask decode_mask(Bytes& input);
 [[nodiscard]] double decode_scale(Bytes& input);

@@ -22,7 +22,6 @@ namespace {
 Arena arena;
 WorkMemory work_memory;
 
-// How to run a call: its executor and its memory.
 struct Run {
   std::span<std::byte> memory = {};
   Executor executor = {};
@@ -58,8 +57,8 @@ Rotations tokens_of(const Rotations& rotations, std::int64_t first, std::int64_t
 
 enum class Queries { none, all };
 
-// A call for tokens [first, first + count). Takes the queries of these tokens if there are as many
-// queries as keys; otherwise takes all queries or none.
+// A call for tokens [first, first + count). If there are as many queries as keys, it takes these
+// tokens' queries. Otherwise it takes all queries or none.
 struct Part {
   std::int64_t first = 0;
   std::int64_t count = 0;

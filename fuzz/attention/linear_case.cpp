@@ -167,7 +167,7 @@ Answer change_map(Bytes& input, LinearCase& of) {
   return Answer::either;
 }
 
-// Makes one thing about the case wrong, or just different.
+// Changes one thing about the legal case. Sets of.expected, because the case may stay legal.
 void spoil(Bytes& input, LinearCase& of) {
   of.earlier = 0;
   switch (input.number(0, 7)) {
@@ -225,7 +225,7 @@ bool decode_linear(Bytes& input, Arena& arena, LinearCase& to) {
 
 bool is_callable(const Arena& arena, const LinearCase& of) {
   if (!are_inside(arena, of)) return false;
-  // With a stride of 0 a key may repeat so often that a call takes long, unless it is refused.
+  // With a stride of 0, keys may repeat so often that an accepted call takes long.
   const std::int64_t keys = of.k.extents.tokens;
   if (keys > 5000 && keys <= std::int64_t{1} << 31) return false;
   if (!of.options.segments) return true;

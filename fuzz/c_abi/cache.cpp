@@ -29,7 +29,7 @@ std::optional<rotary_slots> Session::decode_slots(const rotary_heads_view& of) {
   const auto data = place(input_, CMemory::buffer().last(largest_buffer / 2), map);
   if (!data) return {};
   slots.data = *data;
-  // Usually writes consecutive slots to both buffers if the map is dense, else keeps the contents.
+  // Usually writes consecutive slots to both buffers if strides are dense. Else keeps the contents.
   const auto extent = [](std::int64_t count) { return std::max<std::int64_t>(count, 0); };
   const std::int64_t count = std::min<std::int64_t>(extent(slots.batch) * extent(slots.tokens), 16);
   if (*data == nullptr || slots.batch_stride != slots.tokens || input_.once_in(16)) return slots;
@@ -68,7 +68,7 @@ std::optional<Slots> Session::value_of(const Passed<rotary_slots>& slots) {
 
 namespace {
 
-// The two kinds of cache, float and int8: C view, struct and functions, and the C++ value.
+// The C types and functions, and the C++ type, of a float or int8 cache.
 struct InFloats {
   using View = rotary_heads_view;
   using Kv = rotary_kv;

@@ -11,7 +11,7 @@ namespace rotary::fuzz {
 class CMemory {
  public:
   [[nodiscard]] static std::span<std::byte> buffer();
-  // The distance from the buffer to the shadow, for an address of the buffer. 0 for any other.
+  // The distance from an address in the buffer to its shadow; 0 for any other address.
   [[nodiscard]] static std::uintptr_t to_shadow(const void* address);
 
   static void copy();  // copies the buffer to the shadow
@@ -20,7 +20,7 @@ class CMemory {
   static void check(bool may_write);
 };
 
-// The shadow of the object, if it is in the buffer.
+// The object's shadow, or the object itself if it is not in the buffer.
 template <class T>
 [[nodiscard]] T* in_shadow(T* object) {
   const auto address = reinterpret_cast<std::uintptr_t>(object);

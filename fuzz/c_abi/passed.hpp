@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Structs of the C ABI as other callers pass them: compiled with an earlier or later header, with
-// an invalid size, or absent.
+// an invalid size, or NULL.
 #pragma once
 
 #include <algorithm>
@@ -58,8 +58,8 @@ class Passed {
     return bytes_.empty() ? nullptr : reinterpret_cast<T*>(bytes_.data());
   }
 
-  // The struct as the library must read it: members that its caller did not know have defaults.
-  // Returns nullopt if it is NULL or must be refused.
+  // The struct as the library must read it. Members that the caller did not know have defaults.
+  // Returns nullopt if the struct is NULL or must be refused.
   [[nodiscard]] std::optional<T> value(const T& defaults) const {
     if (!has_size()) return {};
     const std::size_t known = std::min(bytes_.size(), sizeof(T));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the C ABI with any sequence of calls. They make, use, remake and free handles.
+// Fuzzes the C ABI with any sequence of calls that make, use, remake and free handles.
 #include "fuzz/c_abi/session.hpp"
 
 #include <algorithm>

@@ -88,7 +88,7 @@ class Session {
     return all[static_cast<std::size_t>(input_.number(0, handles - 1))];
   }
 
-  // These decode arguments. Views are in the first half of the buffer, rows in the second.
+  // Decoders of arguments. Views are in the first half of the buffer, rows in the second.
   [[nodiscard]] std::string decode_json(bool is_config);
   [[nodiscard]] std::optional<rotary_heads_view> decode_heads(const Rotations* rotations,
                                                               Features features);
@@ -122,7 +122,7 @@ class Session {
 
   // Compares the answer of a call with the required one.
   void check(rotary_status got, const Wanted& wanted);
-  // Checks a call that returns a value, which must be that of C++. A failed call sets the error
+  // Checks the value that a call returns, which must be that of C++. A failed call sets the error
   // text.
   void check_value(bool is_that_of_cpp, std::string_view what, bool has_failed);
   // Checks that a handle exists after ROTARY_OK and is NULL otherwise.

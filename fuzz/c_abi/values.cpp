@@ -13,7 +13,7 @@ namespace {
 std::span<std::byte> half_for_views() { return CMemory::buffer().first(largest_buffer / 2); }
 std::span<std::byte> half_for_rows() { return CMemory::buffer().last(largest_buffer / 2); }
 
-// A pool of the caller, which runs tasks in reverse.
+// Serves as the caller's thread pool and runs tasks in reverse.
 void run_backwards(void* /*context*/, int64_t count, rotary_task task, void* state) {
   for (int64_t i = count; i > 0; --i) task(state, i - 1);
 }
@@ -74,8 +74,8 @@ std::optional<rotary_positions> Session::decode_positions(std::optional<std::int
   positions.kind =
       static_cast<int32_t>(input_.once_in(32) ? input_.number(0, 7) : input_.number(1, 4));
   positions.tokens = input_.once_in(16) ? input_.integer() : input_.number(0, 3);
-  // int64 can count the rows of this many tokens, but no memory holds them, and the sanitizer ends
-  // the process. Such cases are skipped.
+  // Skips numbers of tokens whose rows int64 can count but no memory holds, because the sanitizer
+  // would end the process.
   if (positions.tokens > 100 && positions.tokens < std::int64_t{1} << 61) return {};
   if (input_.once_in(16)) positions.tokens = input_.number(64, 70);
   if (tokens) positions.tokens = *tokens;

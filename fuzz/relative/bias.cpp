@@ -54,7 +54,7 @@ bool decode_gradients(Bytes& input, Places& places, BiasCall& call) {
   return true;
 }
 
-// storage: for positions that are given one by one.
+// storage: holds positions that are given one by one.
 std::optional<BiasCall> decode(Bytes& input, Buffers& buffers, std::vector<std::int64_t>& storage) {
   Places places(buffers.buffer());
   BiasCall call{.operation = static_cast<Operation>(input.number(0, 2))};
@@ -97,7 +97,7 @@ Answer expected_answer(const BiasCall& call, const std::byte* buffer) {
   return stricter(of_numbers, expected_of_sharing(std::array{scores}, read, buffer));
 }
 
-// An encoding must be found by its name. Most depend only on the distance.
+// An encoding must be found by its name. Only FIRE and one form of ALiBi need more than a distance.
 void check_kind(const RelativeBias& bias) {
   const auto named = relative_bias_named(to_string(bias));
   if (!named || named->index() != bias.index()) fail("an encoding must have its name");
@@ -129,7 +129,7 @@ bool is_quick(const RelativeBias& bias) {
 }
 
 // True if the bound covers FIRE's x, which must be 0 or large enough. x is at least c times the
-// distance, divided by a normaliser below 2^10.
+// distance, divided by a number below 2^10.
 bool is_in_contract(const RelativeBias& bias, const BiasIndex& at) {
   const auto* const fire = std::get_if<Fire>(&bias);
   if (fire == nullptr || at.query == at.key || fire->c == 0) return true;
@@ -151,7 +151,7 @@ void check_exact(const RelativeBias& bias, const BiasIndex& at, double got, cons
   }
 }
 
-// One score's part of a gradient: the score's index, and the gradient of the loss by it.
+// A score's index, and the gradient of the loss with respect to the score.
 struct Part {
   std::int64_t head = 0;
   std::int64_t query = 0;
@@ -169,8 +169,8 @@ std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 long double sign(double number) { return number > 0 ? 1 : number < 0 ? -1 : 0; }
 
-// Each overload adds one score's part to the sums of all parameters. Returns false near a corner of
-// the derivative, where a rounding may decide the side.
+// Each overload adds one score's part to the sums of all parameters. Returns false near a point
+// where the derivative jumps, because a rounding may decide the side.
 struct Add {
   Sums& sums;
   const Part& part;

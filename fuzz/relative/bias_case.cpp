@@ -22,7 +22,7 @@ std::vector<double> decode_list(Bytes& input, std::int64_t count) {
   return numbers;
 }
 
-// As above, but all numbers are positive except in hostile lists.
+// Like decode_list, but all numbers are positive, except one time in 8.
 std::vector<double> decode_positive(Bytes& input, std::int64_t count) {
   std::vector<double> numbers = decode_list(input, count);
   if (input.once_in(8)) return numbers;
@@ -83,7 +83,7 @@ Sandwich decode_sandwich(Bytes& input) {
   return sandwich;
 }
 
-// An encoding with lists of parameters, whose sizes are right or almost right.
+// An encoding with lists of parameters. Sizes are right or almost right.
 RelativeBias decode_lists(Bytes& input, std::string_view name, std::int64_t heads) {
   RelativeBias bias = relative_bias_named(name).value();
   const std::int64_t units = input.once_in(32) ? input.number(-1, 1) : input.number(1, 3);
@@ -105,7 +105,7 @@ bool are_bounded(const std::vector<double>& numbers) {
 Answer when(bool is_valid) { return is_valid ? Answer::accept : Answer::refuse; }
 
 struct Expected {
-  // All lists must be as long as the first, hold a number, and keep the bounds of their numbers.
+  // Lists must have the required lengths, must not be empty, and must keep their bounds.
   template <class Lists>
   Answer operator()(const Lists& bias) const {
     const std::int64_t heads = Describe<Lists>::heads(bias);

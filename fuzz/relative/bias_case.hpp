@@ -33,7 +33,7 @@ struct PlacesOfScores {
   [[nodiscard]] std::int64_t key(std::int64_t column) const;
 };
 
-// storage: for positions that are given one by one.
+// storage: holds positions that are given one by one.
 [[nodiscard]] PlacesOfScores decode_places(Bytes& input, const ScoresExtents& n,
                                            std::vector<std::int64_t>& storage);
 

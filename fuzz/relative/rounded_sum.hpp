@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The long double value of a sum that a call computes in double, and what its bound needs.
+// The long double value of a sum that a call computes in double, and the numbers for its bound.
 #pragma once
 
 #include <cmath>

@@ -28,7 +28,7 @@ struct ShiftSide {
 enum class ShiftRows {
   made,     // make_shift
   remade,   // remake_shift, from rows of another shift
-  at_once,  // the shift makes them itself
+  at_once,  // shift() makes the rows itself
   rotated,  // make_rotations of `to`; a shift may refuse them
 };
 
