@@ -230,8 +230,9 @@ struct BicubicInterpolation {
 
 using TableInterpolation = std::variant<LinearInterpolation, BicubicInterpolation>;
 
-// Computes dst from src, which have the same dtype and features and the rows that `interpolation`
-// names; rows and sides are at most 2^30. dst has distinct elements and shares none with src.
+// Computes dst from src, of the same dtype and number of features. With BicubicInterpolation, src
+// has kept_rows rows and then the grid `from`, dst has kept_rows rows and then the grid `to`. Rows
+// and sides are at most 2^30. dst has distinct elements and shares none with src.
 // Weights and sums are double, rounded once to nearest even on store. Neighbours of weight 0 are
 // not read; without a size_offset, a side that keeps its length is copied, NaN and Inf included.
 // Nothing is allocated on success; nothing is written on an error. Errors: invalid_argument.

@@ -41,8 +41,8 @@ struct AttendedRow {
 // feature, 1 for the sum with the bias, 3 for the difference from the running maximum, those of the
 // rotations, and 1 for keys in 8 bits. shaw_keys add 1 unit of distance_size for each feature. A
 // softcap adds 12 units of the capped score: 4 roundings, and a tanh with an error of 4 ulp. A mask
-// adds 2 units of its number and 1 of the sum. For score_size in [2^-60, 2^60] and norms of at most
-// 2^100, |q| times the scale included.
+// adds 2 units of its number and 1 of the sum. Requires score_size in [2^-60, 2^60]. Norms, and |q|
+// times the scale, must be at most 2^100.
 [[nodiscard]] inline double attend_score_error(const AttendedRow& row) noexcept {
   const auto features = static_cast<double>(row.head_dim);
   const double scales = row.quantized ? 1 : 0;
@@ -149,7 +149,7 @@ inline constexpr double elu_feature_error = 3;
          epsilon;
 }
 
-// Error from underflow of products with values, absolute; add it, too. largest, epsilon: as above.
+// Absolute error from underflow of products with values; add it, too. largest, epsilon: as above.
 [[nodiscard]] inline double linear_attention_value_underflow(const LinearErrors& of, double largest,
                                                              double epsilon) noexcept {
   const double smallest = of.dtype == DType::f64 ? 0x1p-1074 : 0x1p-149;

@@ -19,7 +19,7 @@ struct Executor {
 
   // Calls task(state, index) exactly once for each index in [0, count), on any threads and in any
   // order, and returns when all tasks have returned; their writes must then be visible to the
-  // caller. An exception from it ends the program. nullptr: calls are not split.
+  // caller. An exception from run ends the program. nullptr: calls are not split.
   void (*run)(void* context, std::int64_t count, ExecutorTask task, void* state) = nullptr;
 
   // The most tasks that a call is split into. Below 2: calls are not split.

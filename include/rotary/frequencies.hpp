@@ -26,8 +26,8 @@ struct GgmlAngles {
   float theta_scale = 1;                 // base^(-2/rotary_dim)
   float freq_scale = 1;                  // 1 / factor, for linear and YaRN
   float ext_factor = 0;                  // 1 for YaRN
-  float ramp_low = 0;                    // pair index, whole
-  float ramp_high = 0;                   // pair index, whole
+  float ramp_low = 0;                    // pair index, a whole number
+  float ramp_high = 0;                   // pair index, a whole number
   float mscale = 1;                      // multiplies cos and sin: attn_factor * YaRN's factor
   std::vector<float> freq_factors = {};  // [pairs], or empty: 1 for every pair
 

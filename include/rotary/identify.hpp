@@ -69,7 +69,7 @@ struct Cause {
   std::string_view sentence = {};  // of the hypothesis or the rule
 };
 
-// The arithmetic that reproduces the numbers best; each is legitimate.
+// The arithmetic that reproduces the numbers best. None of these is a mistake.
 enum class FoundArithmetic : std::int32_t {
   exact = 1,           // exact angles, one rounding of the result
   float32_angles = 2,  // position * frequency in float32
@@ -86,11 +86,12 @@ struct Explanation {
   double residual = 0;             // |predicted - seen| / |seen| over the sample
   double bit_equal = 0;            // share of features with equal bits
   FoundArithmetic arithmetic = FoundArithmetic::exact;
-  // For tied explanations after the first: the smallest position below 2^20 at which one more token
-  // would decide, because this and the first explanation differ by three times the rounding noise.
-  // Also absent after the first separated_explanations, and if either has a mistake of positions.
+  // Only for tied explanations after the first: about the smallest position below 2^20 at which one
+  // more token would separate this explanation from the first, by three times the rounding noise.
+  // Absent beyond separated_explanations, and if one of the two has a mistake of positions.
   std::optional<std::int64_t> separating_position = {};
-  // For several axes, if equal coordinates never decide: the least p whose (p, p + 3, p + 7, …) do.
+  // With several axes, if equal coordinates never separate: about the least p for which
+  // coordinates (p, p + 3, p + 7, …) do.
   std::optional<std::int64_t> separating_grid = {};
   std::optional<RotarySpec> spec = {};  // as far as a spec can express it
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selects the instruction set of the kernels. At first use the library takes the one that the
-// environment variable ROTARY_INSTRUCTION_SET names; without the variable, the best that the
-// machine supports. force_instruction_set() changes the choice.
+// Selects the instruction set of the kernels. The library uses the set named by the environment
+// variable ROTARY_INSTRUCTION_SET or, without it, the best set of the machine.
+// force_instruction_set() changes the choice.
 //
 //   *instruction_set();              // "AVX3"
 //   force_instruction_set("AVX2");   // as on an older machine

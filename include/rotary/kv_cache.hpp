@@ -116,8 +116,8 @@ struct KeyNorm {
 // Options of append.
 struct AppendOptions {
   // Null: keys are stored unrotated, for layers without positions, and for caches whose keys are
-  // rotated when they are read. The latter suits caches whose positions or frequencies change
-  // often, because each shift() rounds stored keys again.
+  // rotated when they are read. Such caches suit positions or frequencies that change often: each
+  // shift() of rotated keys would round them again.
   const Rotations* rotations = nullptr;
   Executor executor = {};
   // Without rotations, a norm after the rotation is refused.
@@ -137,8 +137,8 @@ struct AppendOptions {
 // 0 in bf16.) With k_norm, arithmetic is float32, rounded once on store; the bounds are
 // rotate_normalized_error_bound and normalize_rotated_error_bound (numeric_contract.hpp). k_norm
 // refuses f64, heads of more than 2048 features, and 16-bit keys with rotations that round each
-// product (Rounding::every_step, double_angle). Except for f64, normalize_heads(), then append()
-// without k_norm works.
+// product (Rounding::every_step, double_angle). Except for f64, call normalize_heads() and then
+// append() without k_norm instead.
 //
 // The bits do not depend on layout or executor. Allocates nothing on success; starts no thread;
 // options.executor as in RotateOptions. On an error nothing has been written. Errors:

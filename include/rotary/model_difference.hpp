@@ -48,7 +48,7 @@ struct FieldDifference {
 struct RowsDifference {
   // The first position whose rows differ by more than row_tolerance; absent: none in the context.
   std::optional<std::int64_t> first_position = {};
-  double at_first = 0;  // largest difference of two numbers there
+  double at_first = 0;  // largest difference of two numbers at first_position
   // The pairs that differ somewhere in the context; empty if !same_features.
   std::vector<std::int64_t> pairs = {};
   // True if, for every i, pair i reads the same two features in both rotations.

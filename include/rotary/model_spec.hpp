@@ -54,8 +54,8 @@ struct ModelRotary {
   // query head has this many unrotated features before them. 0: not MLA.
   std::int64_t nope_head_dim = 0;
   std::optional<std::int64_t> trained_context_tokens;  // max_position_embeddings
-  // One entry for each that applies: head_dim, rotary_dim, first_feature, base, pairing, sense,
-  // rounding, axes, rope_type and the rule's parameters, nope_head_dim, softmax_factor,
+  // One entry for each value that applies: head_dim, rotary_dim, first_feature, base, pairing,
+  // sense, rounding, axes, rope_type and the rule's parameters, nope_head_dim, softmax_factor,
   // trained_context_tokens.
   std::vector<ValueSource> sources = {};
 };
@@ -130,8 +130,8 @@ struct ModelSpec {
   std::optional<DualChunk> dual_chunk;
   // AttendOptions::softcap: attn_logit_softcapping, if the model applies it (Gemma 2).
   std::optional<double> softcap;
-  // One entry for each that applies: model_type, layers (their number), encoding, layer_types (how
-  // layers differ), query_temperature, dual_chunk, softcap; sinusoidal with dim and
+  // One entry for each value that applies: model_type, layers (their number), encoding, layer_types
+  // (how layers differ), query_temperature, dual_chunk, softcap; sinusoidal with dim and
   // position_offset; heads, bias_max, buckets and max_distance of relative_bias.
   std::vector<ValueSource> sources;
   std::optional<GgufModel> gguf;  // only for GGUF files

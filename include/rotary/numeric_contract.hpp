@@ -150,7 +150,7 @@ template <PositionNumber Number>
   return (roundings + rows) * (1 + 0x1p-20);
 }
 
-// For rotations of make_shift, the position to pass to the bounds above, with A'/A as the attention
+// The position to pass to the bounds above for rotations of make_shift, with A'/A as the attention
 // factor. The difference of two angles has the errors of both. If frequencies are equal and the
 // distance is an integer, |to - from| suffices.
 template <PositionNumber Number>

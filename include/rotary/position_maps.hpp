@@ -57,7 +57,7 @@ struct SelfExtend {
 //     Δ                                j in the stride of i, i / c = j / c;
 //     min(i % c + c, chunk) - j % c    j in the stride before;
 //     min(2 c - 1, chunk) - j % c      j farther back.
-// Qwen2.5-1M's config has them as chunk_size and local_size (dual_chunk_attention_config).
+// Qwen2.5-1M: chunk is chunk_size, local is local_size of its dual_chunk_attention_config.
 // ChunkLlama uses 3/4 and 1/16 of the trained context.
 struct DualChunk {
   std::int64_t chunk = 0;   // tokens, > local

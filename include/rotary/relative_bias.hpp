@@ -90,9 +90,9 @@ enum class AlibiForm : std::int32_t { causal = 1, symmetric = 2, key_position = 
 
 // If n is a power of two, head h of n has the slope 2^(-bias_max (h + 1) / n). For other n, the
 // slopes of the next lower power of two come first, then every second slope of the next higher one.
-// (Press et al., BLOOM, Falcon, Baichuan, MPT and ggml; they differ in roundings.)
+// Press et al., BLOOM, Falcon, Baichuan, MPT and ggml use these slopes; their roundings differ.
 struct Alibi {
-  std::int64_t heads = 0;  // > 0: with tensor parallelism, those of this device
+  std::int64_t heads = 0;  // > 0; with tensor parallelism, the heads of this device
   // With tensor parallelism: this device's first head, and the model's number of heads (<= 2^20).
   // model_heads absent: equal to heads.
   std::int64_t first_head = 0;
@@ -394,8 +394,8 @@ inline constexpr double bias_error_bound = 0x1p-46;
 [[nodiscard]] ROTARY_API std::int64_t parameter_count(const RelativeBias& bias) noexcept;
 
 // gradients[parameter] += Σ d_bias · ∂bias/∂parameter over all elements, batch rows included, in a
-// fixed order. gradients: [parameter_count]. At its kink, max takes its derivative from below, and
-// |x| takes 0.
+// fixed order. gradients: [parameter_count]. At its kink, max has the derivative from below, and
+// |x| has the derivative 0.
 [[nodiscard]] ROTARY_API Status add_bias_gradient(std::span<double> gradients,
                                                   const RelativeBias& bias,
                                                   const ConstScoresView& d_bias,

@@ -169,14 +169,14 @@ ROTARY_API const char* rotary_model_unstated(const rotary_model* model, int64_t 
 ROTARY_API int64_t rotary_model_layer_count(const rotary_model* model);
 /* Number of rotary embeddings: 1 in most models, 0 if no layer rotates. */
 ROTARY_API int64_t rotary_model_rotary_count(const rotary_model* model);
-/* The index of the rotary embedding of layer 0, 1, …; -1 for other layers. Layers without rotary
- * embedding: -2 no positions (NoPE), -3 ALiBi, -4 T5's biases, -5 learned vectors, -6 sinusoidal
- * vectors, -7 no attention. */
+/* The index of the rotary embedding of layer 0, 1, …; -1 if there is no such layer. Layers without
+ * rotary embedding: -2 no positions (NoPE), -3 ALiBi, -4 T5's biases, -5 learned vectors, -6
+ * sinusoidal vectors, -7 no attention. */
 ROTARY_API int64_t rotary_model_rotary_of_layer(const rotary_model* model, int64_t layer);
-/* "rotary", "none", "alibi", …; NULL for other layers. */
+/* "rotary", "none", "alibi", …; NULL if there is no such layer. */
 ROTARY_API const char* rotary_model_layer_encoding(const rotary_model* model, int64_t layer);
-/* The factor on a query at this position in this layer, 1 in most models; NaN, with an error, for
- * other layers or position < 0. */
+/* The factor on a query at this position in this layer, 1 in most models; NaN, with an error, if
+ * there is no such layer or position < 0. */
 ROTARY_API double rotary_model_query_factor(const rotary_model* model, int64_t layer,
                                             int64_t position);
 /* The config's name for the layers with rotary embedding 0, 1, …; NULL if all layers have it. Lives
@@ -198,8 +198,8 @@ typedef struct rotary_frequencies rotary_frequencies;
 
 #ifndef ROTARY_CORE_ONLY
 
-/* The frequencies of rotary embedding 0, 1, … of the model, for the context_tokens that it was
- * resolved with, which are required if frequencies depend on the context. */
+/* The frequencies of rotary embedding 0, 1, … of the model, for the context_tokens of its
+ * rotary_resolve_options. These are required if frequencies depend on the context. */
 ROTARY_API rotary_status rotary_frequencies_of_model(const rotary_model* model, int64_t rotary,
                                                      rotary_frequencies** out);
 
@@ -375,8 +375,8 @@ typedef struct rotary_rotate_options {
 #define ROTARY_ROTATE_OPTIONS_INIT \
   { sizeof(rotary_rotate_options), ROTARY_FORWARD, 0, NULL }
 
-/* To work in place, pass the same view twice; otherwise the two share no element. options may be
- * NULL. */
+/* Rotates src into dst. To work in place, pass the same view twice; otherwise dst and src share no
+ * element. options may be NULL. */
 ROTARY_API rotary_status rotary_rotate(const rotary_heads_view* dst, const rotary_heads_view* src,
                                        const rotary_rotations* rotations,
                                        const rotary_rotate_options* options);

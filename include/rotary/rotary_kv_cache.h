@@ -64,7 +64,7 @@ typedef struct rotary_slots {
   int32_t reserved;
   int64_t first;    /* consecutive; 0 for the other kinds */
   const void* data; /* the other kinds; NULL for consecutive */
-  int64_t batch;    /* that of k; unused for consecutive, as are those below */
+  int64_t batch;    /* batch of k; unused for consecutive, like the members below */
   int64_t tokens;
   int64_t batch_stride; /* in elements */
   int64_t token_stride;
@@ -99,11 +99,11 @@ typedef struct rotary_append_options {
 #define ROTARY_APPEND_OPTIONS_INIT \
   { sizeof(rotary_append_options), NULL, NULL, 0, 0 }
 
-/* Stores rotated keys, and values. Converts f32 for a cache in bf16 or f16. options may be NULL. */
+/* Rotates keys; stores keys and values. Converts f32 to bf16 or f16 caches. options may be NULL. */
 ROTARY_API rotary_status rotary_append(const rotary_kv* cache, const rotary_kv* heads,
                                        const rotary_slots* slots, const rotary_rotations* rotations,
                                        const rotary_append_options* options);
-/* Stores unrotated keys, and values: for layers without positions, and for caches whose keys are
+/* Stores keys unrotated, and values. For layers without positions, and for caches whose keys are
  * rotated when they are read. options may be NULL. */
 ROTARY_API rotary_status rotary_append_unrotated(const rotary_kv* cache, const rotary_kv* heads,
                                                  const rotary_slots* slots,

@@ -43,9 +43,9 @@ struct RotateOptions {
 // was given, the tensors must have that dtype. Arithmetic is float32 (double for f64) with one
 // rounding to nearest even on store. rotate_error_bound (numeric_contract.hpp) bounds the error.
 // With Numerics::transformers and Rounding::every_step or double_angle, bf16 and f16 are also
-// rounded after each product, in transpose as in the model's backward pass. Under other numerics
-// than exact, inverse needs an attention factor of 1. On instruction_set() "AVX3_BF16" a bf16
-// result that is subnormal in float32 becomes 0, unless products are rounded.
+// rounded after each product; transpose rounds as the model's backward pass does. Under other
+// numerics than exact, inverse needs an attention factor of 1. On instruction_set() "AVX3_BF16" a
+// bf16 result that is subnormal in float32 becomes 0, unless products are rounded.
 //
 // On one instruction set, the bits of a pair depend only on its features and its row of cos and
 // sin; the bits of a NaN may vary. NaN and Inf stay in their pair. Allocates nothing on success.

@@ -38,9 +38,9 @@ struct ShawTable {
   ConstTableView table;  // [window.rows(), features], shared by all heads
 };
 
-// scores[b][h][r][c] += Σ_f q[b][r][h][f] table[row of c - r][f], in double, rounded once. Scale q
-// as for the scores. add_shaw_values() computes the gradient of q, with the gradient of the scores
-// as weights.
+// scores[b][h][r][c] += Σ_f q[b][r][h][f] table[row of c - r][f], in double, rounded once. Pass q
+// scaled as it was for the scores. add_shaw_values() computes the gradient of q, with the gradient
+// of the scores as weights.
 [[nodiscard]] ROTARY_API Status add_shaw_scores(const ScoresView& scores, const ConstHeadsView& q,
                                                 const ShawTable& keys,
                                                 const BiasRange& range) noexcept;
