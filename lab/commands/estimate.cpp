@@ -14,8 +14,8 @@
 namespace rotary::lab {
 namespace {
 
-// Some seconds of work for one processor. In place of a step with more operations, a step of a
-// smaller model is timed.
+// Some seconds of work for one processor. If a step has more operations, a smaller model's step is
+// timed instead.
 constexpr double longest_probe_flops = 2e11;
 
 // A one-layer causal language model of the cell's width, with one sequence per step. It takes about
@@ -71,7 +71,7 @@ CellTime time_of(const Cell& cell, const ProbedTimes& probed) {
   const TrainingConfig& training = cell.training;
   const auto steps = static_cast<double>(training.steps);
   if (!training.cost_lengths.empty()) {
-    // Two models, with and without positions, each take `steps` steps and one to warm up.
+    // Two models, with and without positions, each run `steps` steps after one warm-up step.
     double step_s = 0;
     for (const std::int64_t tokens : training.cost_lengths) {
       Cell longer = cell;
@@ -82,7 +82,7 @@ CellTime time_of(const Cell& cell, const ProbedTimes& probed) {
     }
     return {.steps_s = 0, .fixed_s = (steps + 1) * step_s};
   }
-  // Two more, for the log's last row and the finished model.
+  // Two more validations: for the log's last row and for the finished model.
   const auto validations = static_cast<double>(training.steps / training.validate_every + 2);
   return {.steps_s = steps * probed.step_s,
           .fixed_s = (validations + validations_of_lengths(cell)) * probed.validation_s};

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// plan: prints the cells of a run and their estimated time on this machine.
 #include <fmt/format.h>
 
 #include <algorithm>

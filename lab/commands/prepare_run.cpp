@@ -140,7 +140,7 @@ void apply_budget(PreparedRun& run, const RunArguments& arguments) {
                   budget.seconds, budget.scale));
 }
 
-// The names of the preset's arms that --only names, directly or by family. Empty without --only.
+// Names of the preset's arms that --only selects, by name or by family. Empty without --only.
 std::vector<std::string> named_arms(const Preset& preset, const std::vector<std::string>& only) {
   std::vector<std::string> names;
   for (const Arm& arm : preset.arms) {
@@ -151,7 +151,7 @@ std::vector<std::string> named_arms(const Preset& preset, const std::vector<std:
   return names;
 }
 
-// Drops experiments without an arm that --only names. Fails if a name is in no experiment.
+// Drops experiments in which --only selects no arm. Fails if a name is in no experiment.
 void keep_named(std::vector<Experiment>& experiments, const RunArguments& arguments) {
   if (arguments.only.empty()) return;
   std::set<std::string> names;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prepares run and plan: which cells, on which data, with how many steps, and whether this machine
-// can do it.
+// Prepares run and plan: selects cells and data, scales the steps, estimates times, and checks that
+// this machine can train the cells.
 #pragma once
 
 #include <map>
@@ -28,7 +28,7 @@ enum class MissingData { fails, is_estimated };
 
 [[nodiscard]] PreparedRun select_cells(const RunArguments& arguments, MissingData missing);
 
-// Scales cells by --budget, or by the budget of a continued run. Fails if they exceed this machine,
+// Scales cells by --budget, or by the budget of a continued run. Fails if cells exceed the machine,
 // or start from cells that are neither finished nor in the run.
 void prepare_cells(PreparedRun& run, const RunArguments& arguments);
 

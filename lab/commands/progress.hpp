@@ -28,7 +28,7 @@ void print_note(fmt::format_string<Arguments...> format, Arguments&&... argument
 
 enum class Audience {
   person,   // on a terminal a line that updates, elsewhere a line every ten seconds
-  several,  // other processes write there too: a line every half minute
+  several,  // other processes share the output: a line every half minute
   nobody
 };
 

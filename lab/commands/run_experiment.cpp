@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // run: trains every cell of a preset that is not finished and that no other process trains. Several
-// processes may share the cells, or share each cell.
+// processes may divide the cells among them, or train each cell together.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -136,7 +136,7 @@ CellState Runner::visit(const Cell& cell) {
   return directory->finished() ? CellState::finished : train(ready, *directory, nullptr);
 }
 
-// Trains every cell that this process can get. With several ranks, also waits until the others
+// Trains every cell that this process can lock. With several ranks, also waits until the others
 // finish their cells. Returns the highest state of any cell.
 CellState Runner::sweep() {
   std::vector<CellState> states(run_.cells.size(), CellState::busy);

@@ -15,7 +15,7 @@ namespace rotary::lab {
 
 namespace {
 
-// The validation seed. No training seed and step produce it.
+// The validation seed. A training step gets the same random numbers with a chance of 2^-64.
 constexpr std::uint64_t validation_seed = 0x76616c6964617465;
 
 std::int64_t byte_at(std::string_view text, std::int64_t index) {
@@ -99,7 +99,7 @@ Batch part_of(const Batch& batch, std::int64_t first, std::int64_t rows) {
 
 namespace {
 
-// Differs from validation_seed. No training step has this seed.
+// Differs from validation_seed. Seeds of experiments are small numbers.
 constexpr std::uint64_t sequence_validation_seed = 0x73657175656e6365;
 constexpr char answer_mark = '=';
 constexpr char end_mark = ';';

@@ -63,7 +63,7 @@ struct Batch {
 
 // Rows start anywhere in the text. causal_lm predicts the next bytes. masked_lm predicts 15 % of
 // the bytes: 80 % of them are hidden, 10 % random, 10 % unchanged (BERT, Devlin et al. 2019, §3.1).
-// Fails if the text is shorter than a row.
+// Fails if the text is not longer than a row.
 [[nodiscard]] Batch training_batch(std::string_view text, const BatchShape& shape,
                                    std::uint64_t seed, std::int64_t step);
 

@@ -102,7 +102,7 @@ Dataset split(Manifest manifest, std::string_view text) {
   std::int64_t index = 0;
   std::size_t first = 0;
   for (const std::int64_t bytes : pieces_of(dataset.manifest, std::ssize(text))) {
-    // Takes the last of each 20, so that small data has training pieces.
+    // Takes the last of every 20, so that a small data set has training pieces.
     const bool validates = index++ % validation_every == validation_every - 1;
     const auto size = static_cast<std::size_t>(bytes);
     (validates ? dataset.validation : dataset.train) += text.substr(first, size);

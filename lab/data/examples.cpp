@@ -19,7 +19,7 @@
 namespace rotary::lab {
 namespace {
 
-// The validation seed, which no training seed equals.
+// The validation seed. Seeds of experiments are small numbers.
 constexpr std::uint64_t validation_seed = 0x63686f6963657321;
 
 // The fewest documents of a class; smaller classes are left out.

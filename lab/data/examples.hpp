@@ -65,8 +65,8 @@ struct Questions {
 [[nodiscard]] Examples training_examples(const Questions& questions, std::int64_t rows,
                                          std::uint64_t seed, std::int64_t step);
 
-// Answers take turns, and so do documents. A call for more rows begins with the same rows. Longer
-// sequences, up to twice passage_room tokens, start at the same places.
+// Answers take turns, and so do documents. A call for more rows begins with the rows of a smaller
+// call. Longer sequences, up to twice passage_room tokens, start at the same places.
 [[nodiscard]] Examples validation_examples(const Questions& questions, std::int64_t rows);
 
 // Rows [first, first + rows) of the examples.

@@ -2,8 +2,8 @@
 """Generated text for machines without other data. The grammars are seeded, so the text is the same
 everywhere.
 
-Predicting text_documents() needs what prose needs: spelling, word order, agreement across words,
-and names that a document repeats. Translating pair_documents() needs more than a dictionary. Nouns
+Predicting text_documents() needs spelling, word order, agreement across words, and names that a
+document repeats, as prose does. Translating pair_documents() needs more than a dictionary. Nouns
 have a gender, with which articles and adjectives agree. Objects have a case. Adjectives follow
 nouns. The verb ends a subordinate clause, and the main verb then precedes its subject."""
 

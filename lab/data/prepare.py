@@ -47,7 +47,7 @@ GENERATED = {
                       lambda: grammar.pair_documents(grammar.SEED, grammar.PAIRS), 600),
 }
 PIECES = 4000  # shared by both languages
-LEAST = 100  # pairs. With as many pages, each page is a document; otherwise each pair is.
+LEAST = 100  # pairs. If there are as many pages, each page is a document; otherwise each pair is.
 VALIDATION_EVERY = 20  # one document in 20 validates, as lab/data/dataset.cpp splits
 
 
@@ -82,7 +82,7 @@ def opened(source):
 
 
 def files_of(source, suffixes):
-    """Sorted paths, without links to other files here, which would repeat documents."""
+    """Sorted paths, without links to files of the same source, which would repeat documents."""
     if not os.path.isdir(source):
         return [source]
     root = os.path.realpath(source) + os.sep

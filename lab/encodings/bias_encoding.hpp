@@ -62,7 +62,7 @@ struct BiasParameters {
 // Limits the numbers to the allowed range, as KERPLE's authors do before each use.
 void constrain(const BiasEncoding& encoding, std::span<double> numbers);
 
-// Makes a bias from the numbers. They must outlive the bias, since T5's keeps a view of them.
+// The numbers must outlive the bias, because T5's bias keeps a view of them.
 [[nodiscard]] RelativeBias make_bias(const BiasEncoding& encoding, const ModelConfig& model,
                                      std::span<const double> numbers);
 

@@ -37,7 +37,7 @@ struct WindowedLayers {
   std::int64_t full_every = 0;  // >= 1
 };
 
-// Rotates queries and keys: every scaling rule, p-RoPE, clipped frequencies, xPos.
+// Rotates queries and keys. The spec may have any scaling rule (p-RoPE, clipped) or xPos.
 struct RotaryEncoding {
   RotarySpec spec;
   std::optional<WindowedLayers> layers = {};

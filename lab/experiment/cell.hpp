@@ -31,8 +31,8 @@ struct Cell {
   std::string pieces_sha256 = {};  // for pairs: hash of the pieces model
 };
 
-// Which cells to run: a preset's arms × seeds, all arms of the first seed first. `only`: encodings
-// by name; empty: all.
+// Which cells to run: a preset's arms × seeds, all arms of the first seed first. `only`: names of
+// arms; empty: all.
 struct Selection {
   std::string preset;
   std::vector<std::string> only;
@@ -47,7 +47,7 @@ struct Selection {
 // EXPERIMENT-PRESET/NAME/seed-N
 [[nodiscard]] std::string folder_of(const Cell& cell);
 
-// The folder of its start cell, or "".
+// The folder of the cell's start cell, or "".
 [[nodiscard]] std::string start_folder_of(const Cell& cell);
 
 // The first difference of two configurations, or "": "training.steps must be 250 as when the run

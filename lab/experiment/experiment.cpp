@@ -61,7 +61,7 @@ AttentionKind read_attention(JsonObject& object) {
   fail(object, "attention must be softmax or linear, got '{}'", name);
 }
 
-// Refuses an encoding that changes scores if the attention has none.
+// Refuses an encoding that changes scores if the attention has no scores.
 void check_attention(const JsonObject& object, const Encoding& encoding, AttentionKind attention) {
   const auto* rotary = std::get_if<RotaryEncoding>(&encoding.kind);
   const bool on_scores = std::holds_alternative<BiasEncoding>(encoding.kind) ||

@@ -14,8 +14,8 @@
 
 namespace rotary::lab {
 
-// AdamW (Loshchilov and Hutter 2019). The rate rises during warmup_steps, then falls as a cosine to
-// final_fraction of its maximum.
+// Training by AdamW (Loshchilov and Hutter 2019). The learning rate rises during warmup_steps, then
+// falls as a cosine to final_fraction of its maximum.
 struct TrainingConfig {
   std::int64_t steps = 0;
   std::int64_t batch = 0;  // sequences per step
@@ -27,12 +27,12 @@ struct TrainingConfig {
   double clip_norm = 0;  // of all gradients together
   std::int64_t validate_every = 0;
   std::int64_t validation_rows = 0;
-  // Lengths, in multiples of the trained tokens, at which the finished model is validated.
+  // Lengths of the sequences that validate the finished model, in multiples of evaluate_unit.
   std::vector<std::int64_t> evaluate_lengths = {};
-  // The tokens of a sequence at multiple 1; 0: the trained length.
+  // In tokens; 0: the trained length.
   std::int64_t evaluate_unit = 0;
-  // Rules of rescaling_rules. Rotary encodings without a scaling rule are also validated with each
-  // of them, beyond the trained length and without training.
+  // Names in rescaling_rules. At each multiple above 1, rotary encodings without a scaling rule are
+  // also validated with each of these rules.
   std::vector<std::string> rescale = {};
   // If not empty, nothing is trained: the cost of a step is measured at these lengths in tokens,
   // over `steps` steps each.
@@ -52,8 +52,8 @@ struct Start {
   std::string encoding;  // its arm's name
 };
 
-// One alternative of a preset: an encoding and its own settings. In JSON it is an encoding's entry,
-// which may also have "model", "training" (differences from the preset's), "seeds" and "start".
+// One alternative of a preset. Its JSON entry has an encoding's settings. It may also have "seeds",
+// "start", and "model" and "training" with the differences from the preset.
 struct Arm {
   std::string name;
   std::string family = {};  // shared by arms that differ only in learning rate; "": none
@@ -64,14 +64,14 @@ struct Arm {
   std::vector<std::uint64_t> seeds;
 };
 
-// A preset's arms. In its JSON, "learning_rates": [0.001, 0.002] turns the encoding rope into the
-// arms rope-lr-0.001 and rope-lr-0.002 of the family rope.
+// In JSON, "learning_rates": [0.001, 0.002] turns the encoding rope into the arms rope-lr-0.001 and
+// rope-lr-0.002 of the family rope.
 struct Preset {
   std::string data;  // data set name, unless the user names another
   std::vector<Arm> arms;
 };
 
-// An experiment. Its file also has "claims" and "paper" for lab/results.
+// The JSON also has "claims" and "paper" for lab/results.
 struct Experiment {
   std::string name;
   std::string title;
@@ -87,7 +87,7 @@ struct Experiment {
 // Whether the arm or its family has this name.
 [[nodiscard]] bool is_called(const Arm& arm, std::string_view name);
 
-// Fails and lists existing presets if there is none with this name.
+// Fails if no preset has this name; the message lists the presets.
 [[nodiscard]] const Preset& find_preset(const Experiment& experiment, const std::string& name);
 
 }  // namespace rotary::lab

@@ -23,18 +23,18 @@ inline constexpr std::string_view plain_name_requirement =
 
 struct ExperimentSelection {
   std::string folder;
-  // files, or names in the folder without .json; empty: all that have the preset
+  // Files, or names in the folder without .json. Empty: all files that have the preset.
   std::vector<std::string> asked;
   std::string preset;
 };
 
 // lab/experiments in the source tree of this build.
 [[nodiscard]] std::string experiments_folder();
-// lab/results in the source tree, a Python program.
+// lab/results in the source tree of this build: a Python program's folder.
 [[nodiscard]] std::string results_folder();
 
 // Sorts by name, but puts an experiment after those that its cells start from. Fails if no
-// experiment has the preset, if a requested one lacks it, or if starts form a circle.
+// experiment has the preset, if a requested one lacks it, or if starts form a cycle.
 [[nodiscard]] std::vector<Experiment> load_experiments(const ExperimentSelection& selection);
 
 }  // namespace rotary::lab

@@ -45,7 +45,7 @@ inline constexpr std::array<NamedTask, 10> named_tasks = {{{Task::causal_lm, "ca
   return "";
 }
 
-// Whether tokens see only earlier ones; in an encoder they see all.
+// Whether the model is only a decoder, whose tokens see only earlier ones.
 [[nodiscard]] constexpr bool is_causal(Task task) noexcept {
   return task == Task::causal_lm || task == Task::copy || task == Task::reverse ||
          task == Task::addition;
@@ -57,7 +57,7 @@ inline constexpr std::array<NamedTask, 10> named_tasks = {{{Task::causal_lm, "ca
          task == Task::similarity;
 }
 
-// The sequences per row of a batch.
+// How many sequences a row of a batch has.
 [[nodiscard]] constexpr std::int64_t sequences_of(Task task) noexcept {
   return task == Task::triplets ? 2 : 1;
 }
@@ -68,13 +68,12 @@ enum class AttentionKind {
   linear = 2,
 };
 
-// "softmax", "linear".
 [[nodiscard]] constexpr std::string_view to_string(AttentionKind attention) noexcept {
   return attention == AttentionKind::softmax ? "softmax" : "linear";
 }
 
-// Each byte is a token. masked_lm has one more token, its mask. Models that start with masked_lm's
-// weights have it, too.
+// Each byte is a token. Models of masked_lm have one more token, the mask. Models that may start
+// with their weights have it, too.
 inline constexpr std::int64_t byte_tokens = 256;
 inline constexpr std::int64_t mask_token = 256;
 

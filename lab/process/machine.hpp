@@ -6,8 +6,8 @@
 
 namespace rotary::lab {
 
-// Processor name (or architecture), blas_in_use(), versions, and the commit when the build was
-// configured, or "". The caller adds torch's version, threads per process, and "ranks", the
+// Processor name (or architecture), blas_in_use(), versions, and the source's commit at configure
+// time, or "". The caller adds torch's version, threads per process, and "ranks", the number of
 // processes that share a step.
 [[nodiscard]] nlohmann::json this_machine();
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs other programs.
 #pragma once
 
 #include <optional>

@@ -22,8 +22,8 @@ struct RankEnvironment {
 // Fails if one of the four is missing or malformed.
 [[nodiscard]] std::optional<RankEnvironment> rank_environment();
 
-// Lets the training loop ask between steps whether SIGINT or SIGTERM came.
-// From now on these signals only set interrupted(); a second one ends the process.
+// Makes SIGINT and SIGTERM set interrupted(), which the training loop asks between steps. A second
+// signal ends the process.
 void watch_interruption();
 
 [[nodiscard]] bool interrupted() noexcept;

@@ -26,7 +26,6 @@ std::string openblas_core() {
 }
 
 #if defined(__x86_64__)
-// The best core that this processor supports.
 std::string_view best_core() {
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
@@ -53,7 +52,7 @@ std::string_view better_core(std::string_view core) {
 
 void prepare_process(char** arguments) {
   if (best_core() == "SkylakeX") setenv("ATEN_CPU_CAPABILITY", "avx512", /*overwrite=*/0);
-  // Steps free and allocate the same tensors again. 32 MiB is the C library's maximum.
+  // Keeps freed memory for the next step. 32 MiB is the C library's maximum.
   (void)mallopt(M_MMAP_THRESHOLD, 32 << 20);
   (void)mallopt(M_TRIM_THRESHOLD, 1 << 30);
   const std::string_view core = better_core(openblas_core());

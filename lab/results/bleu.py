@@ -41,8 +41,8 @@ def add_score(cell):
 
 
 def comparisons(arms, claims):
-    """Returns a line for each claim about BLEU and each seed, with both scores by paired bootstrap
-    (Koehn 2004). Without sacreBLEU, returns advice."""
+    """Yields a line for each claim about BLEU and each seed, with both scores by paired bootstrap
+    (Koehn 2004). Without sacreBLEU, yields advice."""
     cells = {(arm.name, cell.seed): cell for arm in arms for cell in arm.cells}
     for claim in claims:
         if claim.higher.metric != "bleu" or claim.lower.metric != "bleu":

@@ -12,7 +12,7 @@ LOG = ("step", "tokens", "training", "validation", "learning_rate", "wall_s", "c
 
 
 class Failure(Exception):
-    """The message says the requirement and the value; code is the process's exit code."""
+    """The message names the requirement and the value. code: the process's exit code."""
 
     def __init__(self, code, message):
         super().__init__(message)

@@ -19,7 +19,7 @@ def machine_text(machine):
 
 
 def data_of(arms, data_dir):
-    """Each data set once, with its manifest."""
+    """Each data set of the cells once, with its origin and licence."""
     manifests = {}
     for path in pathlib.Path(data_dir).glob("*/manifest.json"):
         manifest = json.loads(path.read_text(encoding="utf-8"))
@@ -93,7 +93,7 @@ def target_of(measures):
 
 
 def results_of(experiment, asked):
-    """An experiment's document, and a function that compares its translations in lines of text."""
+    """Returns an experiment's document, and a function that compares its translations as text."""
     arms = list(read_arms(experiment, asked))
     measures = Measures(arms, experiment["arms"])
     for arm in measures.arms:

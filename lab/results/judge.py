@@ -27,7 +27,7 @@ UNITS = ("nats", "perplexity", "points", "percent")
 
 
 class Measure(typing.NamedTuple):
-    """The name of a finished cell's number: its loss at a multiple of the length, or a metric."""
+    """Names a number of a finished cell: its loss at a multiple of the length, or a metric."""
 
     encoding: str  # the name of an arm, or of a family for its best arm
     multiple: int = 1
@@ -115,14 +115,12 @@ def summary(values):
 
 
 class Measures:
-    """The measures of an experiment's arms."""
-
     def __init__(self, arms, arms_of_preset):
         self.arms = [arm for arm in arms if arm.cells]
         self.arms_of_preset = arms_of_preset
 
     def find_arm(self, name):
-        """The arm of this name. For a family's name: its arm with the lowest mean loss."""
+        """The arm of this name; for a family's name, its arm with the lowest mean loss."""
         exact = [arm for arm in self.arms if arm.name == name]
         family = [arm for arm in self.arms if arm.family and arm.family == name]
         if exact or not family:
@@ -138,7 +136,6 @@ class Measures:
         return summary([cell.done["validation_loss"] for cell in arm.cells if cell.curve["step"]])
 
     def value(self, cell, measure):
-        """The measured value, or None."""
         if measure.metric.startswith("steps_to@"):
             return self.steps_fraction(cell, measure.metric.removeprefix("steps_to@"))
         if measure.metric.endswith("@rates"):
@@ -153,9 +150,9 @@ class Measures:
         return [value for value in values if value is not None]
 
     def steps_fraction(self, cell, target):
-        """Steps until the cell reaches the target's final validation loss for the same seed, as a
-        share of the target's steps. A cell that never reaches it counts all its steps: a lower
-        bound."""
+        """Steps until the cell reaches the final validation loss of `target` with the same seed, as
+        a share of that cell's steps. A cell that never reaches this loss counts all its steps, a
+        lower bound."""
         arm = self.find_arm(target)
         other = arm and self.find_cell(arm, cell.seed)
         if not other or not other.curve["step"] or not cell.curve["step"]:
@@ -172,7 +169,7 @@ class Measures:
 
     def mean_over_rates(self, cell, metric):
         """The metric's mean over the arms of the cell's family, with the cell's seed; None if an
-        arm is missing. sensitivity: Wortsman et al. 2023, arXiv 2309.14322."""
+        arm is missing. The metric sensitivity is from Wortsman et al. 2023, arXiv 2309.14322."""
         family = next((arm.family for arm in self.arms if cell in arm.cells), "")
         cells = [self.find_cell(arm, cell.seed) for arm in self.arms if arm.family == family]
         rates = sum(arm.family == family for arm in self.arms_of_preset)
@@ -210,8 +207,8 @@ class Measures:
                 "interval": interval, "interval_over": over if interval else None}
 
     def beside(self, table, where):
-        """A paper's table beside ours, with differences to the first row, because sizes differ by
-        orders of magnitude. Differences of perplexities are those of their logarithms."""
+        """A paper's table beside ours. Differences are to the first row, because sizes differ by
+        orders of magnitude. Published perplexities are compared by their logarithms."""
         if table["unit"] not in UNITS or not table["values"]:
             raise Failure(MALFORMED, f"{where} must have a unit of {', '.join(UNITS)}, and values")
         comparable = math.log if table["unit"] == "perplexity" else float

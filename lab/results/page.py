@@ -113,7 +113,7 @@ def settings(value):
 
 
 def setup(results):
-    """What was compared, and on which data."""
+    """The preset, model, training, data, machines and arms."""
     arms, cells = results["arms"], results["cells"]
     pairs = [("Preset", f"{results['preset']}, {cells['finished']} of {cells['of_preset']} cells "
               "finished"), ("Model", settings(arms[0]["model"])),

@@ -16,7 +16,7 @@ PAIRS = (("energy of q and k", lambda pair: pair["q_energy"] + pair["k_energy"])
 
 
 class Line(typing.NamedTuple):
-    """Means over seeds, with a band from their minimum to their maximum."""
+    """Means over seeds at each x, with a band from the least to the largest value."""
 
     name: str
     colour: int
@@ -72,7 +72,7 @@ def interval_of(metrics, metric):
 
 
 def looks_of(results):
-    """A colour per family or single arm, and a dash for each arm in a family."""
+    """A colour for each family or arm without a family, and a dash for each arm of a family."""
     families = {}
     for arm in results["arms"]:
         families.setdefault(arm["family"] or arm["name"], []).append(arm["name"])
@@ -81,7 +81,7 @@ def looks_of(results):
 
 
 def of_arms(results, panel, points):
-    """Adds a line per arm, through the points(cell) of its cells."""
+    """Adds a line for each arm. points(cell) gives the points of one cell."""
     looks = looks_of(results)
     for arm in results["arms"]:
         panel.add(arm["name"], looks[arm["name"]],
@@ -195,7 +195,7 @@ def has_metric(results, metric):
 
 
 def pair_panels(results):
-    """A line per layer, for each arm with examined pairs."""
+    """Panels of the examined pairs of each arm, with a line per layer."""
     for arm in results["arms"]:
         pairs = [pair for cell in arm["cells"] for pair in cell["pairs"]]
         for label, value in PAIRS if pairs else ():
@@ -208,7 +208,6 @@ def pair_panels(results):
 
 
 def main_panels(results):
-    """The panels of an experiment's picture."""
     if not results["arms"]:
         return []
     if results["arms"][0]["family"]:
@@ -224,7 +223,6 @@ def main_panels(results):
 
 
 def all_panels(results):
-    """The panels of the page."""
     if not results["arms"]:
         return []
     multiple = max((one["multiple"] for arm in results["arms"]

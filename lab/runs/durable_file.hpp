@@ -11,7 +11,6 @@ namespace rotary::lab {
 // Writes PATH.new first. Fails on I/O errors.
 void write_durably(const std::string& path, std::string_view bytes);
 
-// Gives a finished file its name.
 void rename_durably(const std::string& from, const std::string& to);
 
 // Forces everything written to the file so far to disk.

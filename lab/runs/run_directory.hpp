@@ -27,7 +27,7 @@ struct LogRow {
   double tokens_per_s = 0;   // since the last row
 };
 
-// The loss on sequences of `multiple` times the trained tokens.
+// The loss on sequences of `multiple` times the cell's unit (TrainingConfig::evaluate_unit).
 struct LengthLoss {
   std::int64_t multiple = 0;
   std::string rule = {};            // how a rotary encoding was stretched; "": as trained
@@ -37,12 +37,12 @@ struct LengthLoss {
   std::optional<double> last_quarter = {};
   // The loss per window of the longest sequences. Windows have the same bytes in compared cells.
   std::vector<double> windows = {};
-  // The loss by position, in bins of an eighth of the trained tokens. NaN: the bin has no target.
+  // The loss by position, in bins of an eighth of the unit. NaN: the bin has no target.
   std::vector<double> by_position = {};
 };
 
-// How one pair in one layer of a finished rotary model, over all heads, affects validation.
-// Losses and distances are relative to the unchanged model.
+// How one pair of features of one layer, in all heads, affects a finished rotary model's
+// validation. Losses and distances are relative to the unchanged model.
 struct PairInfluence {
   std::int64_t layer = 0;
   std::int64_t pair = 0;
@@ -57,7 +57,6 @@ struct PairInfluence {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PairInfluence, layer, pair, inv_freq, q_energy, k_energy,
                                    loss_unturned, loss_removed, distance_removed)
 
-// Written to done.json.
 struct Outcome {
   std::int64_t steps = 0;
   std::int64_t parameters = 0;
@@ -90,7 +89,7 @@ class RunDirectory {
   [[nodiscard]] bool has_checkpoint() const;
   [[nodiscard]] bool finished() const;
 
-  // Truncates log.csv to the bytes that a checkpoint recorded; 0: starts it.
+  // Truncates log.csv to the bytes that a checkpoint recorded; 0: begins a new log.
   void begin_log(std::int64_t bytes);
   void append(const LogRow& row);
   [[nodiscard]] std::int64_t log_bytes() const noexcept { return log_bytes_; }
@@ -99,7 +98,7 @@ class RunDirectory {
   [[nodiscard]] std::string pending_checkpoint() const { return path_ + "/checkpoint.new"; }
   void commit_checkpoint() const;
 
-  // Writes a file beside the log, for people to read. Replaces an existing file.
+  // Writes or replaces a file beside the log, for people to read.
   void keep(std::string_view name, const std::string& bytes) const;
 
   void finish(const Outcome& outcome) const;
@@ -114,11 +113,10 @@ class RunDirectory {
   std::int64_t log_bytes_ = 0;
 };
 
-// Whether the cell in this folder of the runs is finished.
 [[nodiscard]] bool is_finished(const std::string& runs, const std::string& folder);
 
-// Returns the cell with the SHA-256 of its start's configuration, which is a part of its identity.
-// A cell without a start stays unchanged. The start must be finished.
+// Returns the cell with the SHA-256 of its start's configuration, which is part of the cell's
+// identity. A cell without a start stays unchanged. The start must be finished.
 [[nodiscard]] Cell with_start(Cell cell, const std::string& runs);
 
 [[nodiscard]] std::string start_checkpoint(const Cell& cell, const std::string& runs);

@@ -21,9 +21,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StepSeries, losses, gradient_norms, validatio
 
 [[nodiscard]] double median(std::vector<double> values);
 
-// The share of values at least seven standard deviations above the mean of the `window` previous
-// values: the spike score of OLMo 2 (arXiv 2501.00656) with shorter windows for shorter trainings.
-// Values with less than half a window before them do not count.
+// The share of values at least seven standard deviations above the mean of the `window` values
+// before them. It is the spike score of OLMo 2 (arXiv 2501.00656) with shorter windows, for shorter
+// trainings. Values with less than half a window before them do not count.
 [[nodiscard]] double spike_share(std::span<const double> values, std::int64_t window);
 
 // A training diverged if it ends this many nats above its lowest validation loss.

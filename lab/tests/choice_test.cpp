@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks with a choice of answers, and cells that start from others.
+// Tasks with a choice of answers, their statistics, and cells that start from a finished cell.
 #include "lab/torch/choice.hpp"
 
 #include <gtest/gtest.h>
@@ -132,7 +132,6 @@ TEST_P(EveryChoiceTask, SharesOfABatchAddUpToTheBatch) {
 
 class Starts : public Trained {
  protected:
-  // Trains a cell of masked_lm.
   Cell pre_train(const std::string& encoding) {
     Cell cell = tiny_cells("masked_lm", {encoding}, 5)[0];
     loss_ = train("", cell, lettered()).validation_loss;

@@ -72,14 +72,13 @@ TEST(Batch, DependsOnSeedAndStepOnly) {
   EXPECT_NE(batch.inputs, training_batch(text, shape, 7, 12).inputs);
   EXPECT_NE(batch.inputs, training_batch(text, shape, 8, 11).inputs);
   ASSERT_EQ(batch.inputs.size(), 48U);
-  // Each byte's target is the next byte.
   for (std::size_t n = 0; n < 48; ++n) {
     if (n % 16 == 15) continue;
     EXPECT_EQ(batch.targets[n], batch.inputs[n + 1]);
   }
 }
 
-TEST(Batch, PredictsAboutFifteenPercentAndHidesMostOfThem) {
+TEST(Batch, HidesMostOfTheFifteenPercentThatItPredicts) {
   const std::string text = made_text(3, 50'000);
   const BatchShape shape{.task = Task::masked_lm, .rows = 64, .tokens = 64};
   const Batch batch = training_batch(text, shape, 1, 0);

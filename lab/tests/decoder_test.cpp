@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The decoder's attention over its KV cache, token by token, against attend_with() on the full text
-// in f64. The bound is that of the core's attend().
+// Compares the decoder's attention, token by token over its KV cache, with attend_with() on the
+// full text in f64. The bound is that of the core's attend().
 #include "lab/torch/decoder.hpp"
 
 #include <gtest/gtest.h>
@@ -94,8 +94,8 @@ void disturb(Positions& positions) {
   }
 }
 
-// At least the sum of the absolute values of a bias's terms (FIRE adds products, Sandwich adds
-// cosines). For other kinds, the largest absolute bias.
+// A bound on the sum of a bias's terms by absolute value: FIRE adds products, Sandwich adds
+// cosines. Other kinds have one term: the largest absolute bias.
 double bias_terms_of(const Encoding& encoding, const ModelConfig& config, Transformer& model) {
   const auto* bias = std::get_if<BiasEncoding>(&encoding.kind);
   if (bias == nullptr) return 0;
@@ -137,7 +137,7 @@ double error_bound(const LayerTerms& terms, const at::Tensor& q, const at::Tenso
       .distance_size = scale * q_size * a_size,
       .value_distances = shaw ? std::min(all_tokens, terms.window.rows()) : 0};
   const double value_size = largest_size(v) + (shaw ? largest_size(terms.shaw_values) : 0);
-  // ClippedAngle has at most one range of distances for each pair that stops, and one more.
+  // ClippedAngle splits distances into at most one range for each pair, and one more.
   return unit * value_size *
          (terms.clip ? attend_mapped_error_bound(row, q.size(3) / 2 + 1) : attend_error_bound(row));
 }
@@ -181,7 +181,7 @@ TEST(Decoder, CachedAttentionEqualsAttentionToTheFullText) {
   }
 }
 
-TEST(Decoder, AddsTheRowsOfLaterPositions) {
+TEST(Decoder, LaterTokensGetTheRowsOfTheirPositions) {
   for (const char* name : {"learned", "sinusoidal"}) {
     const nlohmann::json settings = encoding_settings(name);
     Positions positions(parse_encoding(settings, 16), config_for(settings), 1);

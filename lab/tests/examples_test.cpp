@@ -39,7 +39,7 @@ Asked ask(Task task, std::int64_t tokens = 64) {
   return {.documents = std::move(documents), .shape = shape, .task = task};
 }
 
-// Sequence number `sequence` of all rows as text, from byte `first` on.
+// One sequence of the batch as text, from byte `first` on.
 std::string text_of(const Examples& examples, const ChoiceShape& shape, std::int64_t sequence,
                     std::int64_t first) {
   std::string text;
@@ -128,7 +128,7 @@ TEST(Triplets, AskWhichPassageIsFromTheFirstPassagesDocument) {
   expect_triplets(validation_examples(asked.validation(), 100));
 }
 
-TEST(Triplets, PlacesInDocumentsDoNotRevealTheAnswer) {
+TEST(Triplets, OffsetsInDocumentsDoNotRevealTheAnswer) {
   const Asked asked = ask(Task::triplets);
   double difference = 0;
   constexpr std::int64_t rows = 2000;
@@ -141,13 +141,13 @@ TEST(Triplets, PlacesInDocumentsDoNotRevealTheAnswer) {
     };
     difference += distance_to_middle(2 * row + answer) - distance_to_middle(2 * row + 1 - answer);
   }
-  // Distances are 0 to 624. So the difference of two distances has a standard deviation below 442,
-  // and the mean of 2000 differences below 10. Uniform places in other documents would shift the
-  // mean by 100.
+  // Distances are 0 to 624, so their differences have a standard deviation below 442. For the mean
+  // of 2000 differences it is below 10. Uniform offsets in the other documents would shift the mean
+  // by 100.
   EXPECT_NEAR(difference / rows, 0, 40);
 }
 
-TEST(Triplets, LongerSequencesStartAtTheSamePlaces) {
+TEST(Triplets, LongerSequencesStartAtTheSameBytes) {
   const Asked shorter = ask(Task::triplets, 64);
   const Asked longer = ask(Task::triplets, 1024);
   const Examples few = validation_examples(shorter.validation(), 20);
@@ -201,8 +201,8 @@ TEST(Similarity, TheAnswerCountsFifthsOfWordsFromTheFirstPassage) {
     kept.at(grade) += static_cast<double>(std::ranges::count_if(words, is_kept)) /
                       static_cast<double>(words.size()) / (rows / (most_similar + 1));
   }
-  // The standard deviation of the share, over about 55 words in each of 10 passages, is below
-  // 0.022. Two of 55 words may be cut at the edges.
+  // The share is over about 55 words in each of 10 passages. Its standard deviation is below 0.022.
+  // Two of 55 words may be cut at the edges.
   for (std::size_t grade = 0; grade < kept.size(); ++grade)
     EXPECT_NEAR(kept.at(grade), static_cast<double>(grade) / most_similar, 0.09 + 0.04) << grade;
   EXPECT_EQ(kept[0], 0);

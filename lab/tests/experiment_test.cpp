@@ -76,7 +76,7 @@ TEST(Experiment, AnArmReplacesThePresetsSettings) {
   EXPECT_EQ(all.size(), find_preset(experiment, "quick").arms.size());
 }
 
-TEST(Experiment, RefusesScoreEncodingsWithoutScores) {
+TEST(Experiment, RefusesShawWithLinearAttention) {
   const std::string linear = replaced(tiny_json("causal_lm"), "\"tokens\": 32",
                                       "\"tokens\": 32, \"attention\": \"linear\"");
   EXPECT_TRUE(has(parse_failure(linear), "linear attention has no scores for shaw to act on"));

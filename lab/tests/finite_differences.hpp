@@ -3,9 +3,8 @@
 //
 // (8 (L(x + h) - L(x - h)) - (L(x + 2h) - L(x - 2h))) / 12h differs from the derivative by
 // h⁴ L⁽⁵⁾ / 30 and by rounding, about 1.5 · 2^-53 · |L| / h. With h = 1e-5 and |L| = 5.5 rounding
-// is about 1e-10. The first term is below 1e-9 if L⁽⁵⁾ is below 3e12. A layer norm divides
-// embeddings of about 0.02, so the n-th derivative is about 50^(n - 1). The fifth is about 6e6, far
-// below that limit.
+// is about 1e-10. The first term is below 1e-9 if L⁽⁵⁾ is below 3e12. L⁽⁵⁾ is only about 6e6: a
+// layer norm divides embeddings of about 0.02, so the n-th derivative is about 50^(n - 1).
 #pragma once
 
 #include <gtest/gtest.h>
@@ -37,7 +36,7 @@ double difference(const auto& loss, double& number) {
   return (8 * near - far) / (12 * step);
 }
 
-// All or about 48 indices of an encoding's parameter, about two of any other parameter.
+// Up to 95 indices, evenly spaced, of an encoding's parameter; up to three of another parameter.
 inline std::vector<std::int64_t> indices_to_check(const at::Tensor& parameter, bool of_encoding) {
   const std::int64_t count = parameter.numel();
   const std::int64_t stride =
@@ -47,7 +46,7 @@ inline std::vector<std::int64_t> indices_to_check(const at::Tensor& parameter, b
   return indices;
 }
 
-// Converts the model to f64 and enlarges its scores. Initial scores are almost 0, so that positions
+// Converts the model to f64 and enlarges its scores. Initial scores are almost 0, so positions
 // would have almost no effect.
 inline void enlarge_scores(torch::nn::Module& model) {
   model.to(at::kDouble);
@@ -76,7 +75,7 @@ void expect_gradients_of_differences(torch::nn::Module& model, const auto& loss)
   }
 }
 
-// FIRE's hidden units have corners. With 32 units, some corner would be within 2h.
+// FIRE's hidden units have corners (ReLU). With 32 units, some corner would be within 2h.
 inline nlohmann::json settings_for_differences(const NamedEncoding& named) {
   nlohmann::json settings = encoding_settings(std::string(named.name));
   if (named.name == "fire") settings["width"] = 4;

@@ -19,7 +19,7 @@
 
 namespace rotary::lab {
 
-// Exits with the task's code, or with that of its failure.
+// The child exits with the task's code, or with the code of the task's failure.
 inline pid_t fork_with(const std::function<int()>& task) {
   const pid_t process = fork();
   if (process != 0) return process;
@@ -41,7 +41,7 @@ inline int end_of(pid_t process) {
   return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-// A free port. A fixed port might be in use, and the ranks would wait for a store there.
+// A fixed port might be in use; the ranks would then wait there for a store.
 inline std::uint16_t free_port() {
   const int listener = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address = {};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values and gradients of functions.hpp in f64, against the same formulas in torch's own operations
-// and torch's derivatives of them.
+// Values and gradients of functions.hpp in f64, against the same formulas in torch's operations and
+// their automatic derivatives.
 //
-// Bound: both sides sum at most a few hundred products of numbers from 1 to 10. Rounding is within
-// 2^-53 for products, a few times that for powers and logarithms. Together 1e-12 · (1 + size).
+// The bound is 1e-12 · (1 + size). Sums have at most a few hundred products of numbers up to 10. A
+// product rounds within 2^-53, a power or logarithm within a few times 2^-53.
 #include "lab/torch/functions.hpp"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ void expect_close(const at::Tensor& ours, const at::Tensor& plain, const std::st
   EXPECT_LE((ours - plain).abs().max().item<double>(), 1e-12 * (1 + size)) << what;
 }
 
-// Compares values, and gradients of a randomly weighted sum.
+// Compares values, and the gradients of a randomly weighted sum of the values.
 void expect_same(const Formula& ours, const Formula& plain, const Tensors& inputs) {
   Tensors leaves;
   for (const at::Tensor& input : inputs) leaves.push_back(input.detach().requires_grad_(true));
@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(Tasks, Functions, testing::Values(Task::causal_lm, Task
 RotarySpec rope() { return {.head_dim = head_dim, .base = 10000.0, .pairing = Pairing::half}; }
 
 // Runs the rotations for GPUs (composed.hpp) on the processor.
-TEST_F(Functions, ComposedRotationsEqualTheLibrarys) {
+TEST_F(Functions, ComposedRotationsAgreeWithTheLibrary) {
   std::vector<RotarySpec> specs(4, rope());
   specs[1].pairing = Pairing::interleaved;
   specs[2].rotary_dim = 4;
@@ -89,7 +89,7 @@ TEST_F(Functions, ComposedRotationsEqualTheLibrarys) {
   }
 }
 
-TEST_F(Functions, ComposedShawAndLearnedRowsEqualTheLibrarys) {
+TEST_F(Functions, ComposedShawAndLearnedRowsAgreeWithTheLibrary) {
   const ShawWindow window{.left = 5, .right = 3};
   const auto table = at::randn({window.rows(), head_dim}, f64);
   const auto scores = at::randn({2, heads, tokens, tokens}, f64);
@@ -129,9 +129,9 @@ TEST_P(Functions, BiasOfAlibiFallsLinearly) {
   expect_close(bias_scores(at::empty({0}, f64), call), -slopes * distance, "value");
 }
 
-// f64 sums have at most 37 · 8 products of numbers from 1 to 5, divided by sums of positive
-// products, so the bound above holds.
-TEST_P(Functions, LinearAttentionEqualsTheLibrarys) {
+// The bound above holds: sums have at most 37 · 8 products of numbers up to 5, and divisors are
+// sums of positive products.
+TEST_P(Functions, LinearAttentionAgreesWithTheLibrary) {
   const bool causal = GetParam() == Task::causal_lm;
   const auto q = at::randn({2, tokens, heads, head_dim}, f64);
   const auto k = at::randn({2, tokens, heads, head_dim}, f64);
@@ -151,7 +151,7 @@ TEST_P(Functions, LinearAttentionEqualsTheLibrarys) {
   expect_close(ours, expected.flatten(2), "linear attention");
 }
 
-TEST_F(Functions, SinusoidalRowsEqualThePapers) {
+TEST_F(Functions, SinusoidalRowsEqualThePapersFormula) {
   const auto angle = positions().unsqueeze(1) *
                      at::exp(at::arange(4, f64) * (-2.0 / 8 * std::log(10000.0))).unsqueeze(0);
   expect_close(sinusoidal_rows(10000, tokens, 8, at::kDouble),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Documents whose bytes show their origin: "<0012:0340>" is document 12, byte 340.
+// Made documents for tests. A tag "<0012:0340>" shows its origin: document 12, byte 340.
 #pragma once
 
 #include <fmt/format.h>
@@ -34,8 +34,8 @@ inline Place place_of(std::string_view passage) {
           .offset = std::stoll(tag.substr(6, 4)) - static_cast<std::int64_t>(at)};
 }
 
-// Every 20th document is for validation. Documents take turns in the folders man1, man2 and man3;
-// every 50th document is in rare.
+// Every 20th document is for validation. Every 50th document is in the folder rare; the others take
+// turns in the folders man1, man2 and man3.
 inline Dataset tagged_documents(std::int64_t count, std::int64_t tags) {
   Manifest manifest{.name = "tagged"};
   std::string text;

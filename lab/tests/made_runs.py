@@ -8,7 +8,7 @@ import pathlib
 STEPS = 200
 TOKENS = 64  # per sequence
 BATCH = 8
-# (final loss, steps in which the rest of the loss falls to 1/e, seeds, CPU seconds)
+# (final loss, decay of the excess loss to 1/e in steps, seeds, CPU seconds)
 ARMS = {
     "rope": (2.40, 70, (1, 2, 3), 25.0),
     "learned": (2.74, 120, (1, 2, 3), 24.0),

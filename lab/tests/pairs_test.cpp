@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs of texts as tokens: pieces and batches.
+// Translation pairs, their tokens (SentencePiece's pieces) and their batches.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -100,7 +100,7 @@ TEST(PairOrder, SeesEachPairOncePerEpochAndDependsOnSeedAndStepOnly) {
     }
     EXPECT_EQ(seen.size(), static_cast<std::size_t>(8 * batches));
   }
-  // A new PairOrder can start in the middle. Other seeds and other epochs give other orders.
+  // A new PairOrder can start in the middle. The order depends on the seed and the epoch.
   PairOrder resumed(pairs, 8, 1);
   EXPECT_EQ(at(resumed, batches + 5), at(order, batches + 5));
   PairOrder other(pairs, 8, 2);

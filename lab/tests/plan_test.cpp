@@ -22,7 +22,7 @@
 namespace rotary::lab {
 namespace {
 
-// An experiment with the arm "rope", which may start from another experiment's rope.
+// An experiment. With starts_from, its arm "tuned" starts from that experiment's arm "rope".
 std::string experiment_json(std::string_view name, std::string_view starts_from) {
   const std::string start = starts_from.empty()
                                 ? ""
@@ -153,7 +153,7 @@ TEST(Budget, LeavesCostMeasurementsAlone) {
   cells[1].training.cost_lengths = {16};
   const std::vector<CellTime> times = {{.steps_s = 10, .fixed_s = 0}, {.steps_s = 0, .fixed_s = 5}};
   EXPECT_EQ(make_budget(15, cells, times).scale, 1);
-  // Four steps are already fewer than 20, so none may be removed.
+  // Four steps are already fewer than 20, so none can be removed.
   EXPECT_TRUE(has(failure_of([&] { return make_budget(14, cells, times); }), "--budget must"));
   scale_training(cells[1].training, 0.5);
   EXPECT_EQ(cells[1].training.steps, 4);
@@ -181,8 +181,8 @@ TEST(Budget, KeepsTheFirstBudgetOfTheCells) {
 
 TEST(CellSize, EqualsTheFormulaAndGrowsWithTheLayers) {
   auto cells = tiny_cells("causal_lm", {"rope"});
-  // Products per token: two layers of 12 · 32² for weights and 2 · 32 · 32 for scores and sums, and
-  // 256 · 32 for logits. A product is two operations, done three times, for 256 tokens.
+  // Per token, two layers have 12 · 32² products for weights and 2 · 32 · 32 for scores and sums.
+  // Logits have 256 · 32. A product is two operations; a step does it three times for 256 tokens.
   EXPECT_DOUBLE_EQ(flops_of_step(cells[0]),
                    3.0 * 2 * (2 * (12 * 1024 + 2 * 1024) + 256 * 32) * 256);
   const double bytes = bytes_of_training(cells[0]);

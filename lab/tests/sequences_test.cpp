@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks of sequences: the data's answers follow the rule, and the learner counts a model's right
-// answers.
+// The tasks copy, reverse and addition: their data, and the learner's count of right answers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +21,7 @@
 namespace rotary::lab {
 namespace {
 
-// One row as text: the question that the model reads, and the expected answer with its end.
+// One row as text: the question, the expected answer with its end, and the model's inputs.
 struct Row {
   std::string question;
   std::string answer;
@@ -114,7 +113,7 @@ TEST_P(EverySequence, TheLongestQuestionThatFitsIsFound) {
   EXPECT_THROW((void)symbols_that_fit(GetParam(), 2), cli::Failure);
 }
 
-// The share of answers that the decoder generates without a mistake, by the likeliest bytes.
+// The share of answers that the decoder writes without a mistake if it takes the likeliest bytes.
 double exactly_answered(const Cell& cell, const std::string& checkpoint, const Batch& batch) {
   Transformer model(cell.model, cell.encoding, cell.seed);
   begin_with(*model, checkpoint);
@@ -134,7 +133,7 @@ double exactly_answered(const Cell& cell, const std::string& checkpoint, const B
 
 class Sequences : public Trained {};
 
-TEST_F(Sequences, CountTheDecodersRightAnswers) {
+TEST_F(Sequences, MetricsCountTheDecodersExactAnswers) {
   for (Cell cell : tiny_cells("copy", {"rope", "learned"}, 250)) {
     SCOPED_TRACE(cell.name);
     cell.model.tokens = 5;  // 2 symbols

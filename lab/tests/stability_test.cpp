@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spikes and divergence in training.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -30,7 +29,7 @@ TEST(StepSeries, ASpikeIsSevenDeviationsAboveEarlierValues) {
   EXPECT_EQ(spike_share({}, 20), 0);
 }
 
-TEST(StepSeries, DivergesIfItEndsFarAboveItsLeastLoss) {
+TEST(StepSeries, ATrainingDivergesIfItEndsFarAboveItsLeastLoss) {
   const auto diverged = [](std::vector<double> validation) {
     return stability_metrics({.losses = {3, 2},
                               .gradient_norms = {1, 5},

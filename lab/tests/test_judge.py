@@ -91,7 +91,7 @@ class Judge(unittest.TestCase):
                                       Measure("learned", metric="steps_to@learned"), 0.5))
         self.assertEqual(judged["verdict"], "confirmed")
 
-    def test_a_familys_name_means_its_best_arm_and_rates_average_its_arms(self):
+    def test_a_family_is_its_best_arm_and_rate_metrics_average_its_arms(self):
         preset = {"encodings": ["rope", "none"], "seeds": [1], "learning_rates": [0.1, 0.2]}
         arms = [arm("rope-lr-0.1", 2, family="rope", spikes=0.1),
                 arm("rope-lr-0.2", 9, family="rope", spikes=0.3),  # worse than ln 256
@@ -161,7 +161,7 @@ class Bleu(unittest.TestCase):
         scorer.chmod(0o755)
         os.environ["ROTARY_LAB_SACREBLEU"] = str(scorer)
 
-    def test_the_programs_score_is_kept(self):
+    def test_sacrebleus_score_is_kept(self):
         self.answer(json.dumps({"score": 27.300001, "confidence_var": 0.9}))
         for _ in range(2):
             one = cell([1], folder=self.folder)

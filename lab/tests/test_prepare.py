@@ -64,7 +64,7 @@ class Prepare(unittest.TestCase):
             "documents": [6, 6, 6], "paths": ["a.txt", "b.txt", "e.txt"],
             "sha256": "c26d5c3681c97e53b32d3f11f774e88a150afd174eeb4d0129e9ca9dfeed5932"})
 
-    def test_generated_data_are_the_same_on_every_machine(self):
+    def test_generated_data_have_the_recorded_hashes(self):
         for name, start, documents in (("grammar", "974028164b9b7125", None),
                                        ("grammar-pairs", "f633165b6373c331", 2000)):
             with contextlib.redirect_stdout(io.StringIO()):
@@ -118,7 +118,7 @@ class Prepare(unittest.TestCase):
 
     def test_pairs_are_paragraphs_of_pages_with_the_same_name(self):
         sources = self.write_pages(120)
-        # Not pairs: different numbers of paragraphs, a missing page, equal texts, a repeated one.
+        # Not pairs: different numbers of paragraphs, a missing page, equal texts, a repeated pair.
         german = self.folder / "de" / "help" / "de"
         (german / "part0" / "page0.html").write_text("<p>one")
         (german / "part1" / "page1.html").unlink()

@@ -32,7 +32,7 @@ class ReportPage(PageTest, MadeRuns):
     def charts(self):
         return self.browser.evaluate(CHARTS)
 
-    def test_charts_show_the_numbers(self):
+    def test_charts_show_the_numbers_of_the_runs(self):
         self.open()
         charts = self.charts()
         self.assertLessEqual({f"Validation loss, against {x}" for x in
@@ -66,7 +66,7 @@ class ReportPage(PageTest, MadeRuns):
         for above, below in itertools.pairwise(headings):
             self.assertLessEqual(below, above + 1)
 
-    def test_tables_show_the_numbers(self):
+    def test_tables_show_the_numbers_of_the_runs(self):
         self.open()
         self.browser.evaluate(
             "document.querySelector('.panel details > summary').click()")

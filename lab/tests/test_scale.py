@@ -105,7 +105,7 @@ class Scale(LabCase):
         self.wait_until(look, f"no process trains a cell of {runs}")
         return found[0]
 
-    def test_jobs_share_the_cells_and_show_their_work(self):
+    def test_jobs_share_the_cells_and_report_each_once(self):
         said = self.run_lab(20, "jobs", jobs=3)
         self.check_like_whole(20, "jobs")
         for encoding, seed in CELLS:

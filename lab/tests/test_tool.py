@@ -56,7 +56,7 @@ class Lab(LabCase):
         self.assertIn("manifest.json",
                       self.lab("run", str(self.experiment), "--data", "none", expect=4))
 
-    def test_samples_start_with_the_prompt_and_repeat(self):
+    def test_samples_start_with_the_prompt_and_depend_on_the_seed(self):
         cell = (str(self.experiment), "--encoding", "rope", "--prompt", "line ä", "--tokens", "20")
         self.assertIn("must be a finished cell", self.lab("sample", *cell, expect=2))
         self.run_tiny("--only", "rope")
@@ -73,7 +73,7 @@ class Lab(LabCase):
         self.assertLess(float(difference.group(1)), 1e-5)
         self.assertIn("--prompt", self.lab("sample", *cell[:3], "--prompt", "", expect=2))
 
-    def test_a_folder_runs_experiments_after_their_starts_and_names_missing_data(self):
+    def test_a_cost_experiment_runs_last_and_missing_data_are_named(self):
         folder = self.folder / "experiments"
         folder.mkdir()
         cost = tiny(2) | {"name": "cost"}

@@ -81,7 +81,6 @@ class Trained : public testing::Test {
   RunDirectory claim(const std::string& root, const Cell& cell) {
     return *RunDirectory::claim(folder_ / root, cell);
   }
-  // The outcome of a complete training.
   Outcome train(const std::string& root, const Cell& cell, const Dataset& data,
                 const TrainOptions& options = {}) {
     RunDirectory directory = claim(root, cell);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trains tiny cells. The loss falls, and an interruption changes no bit of it.
+// Tiny trainings: the loss falls, and an interruption changes no bit.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,7 +26,7 @@ namespace {
 class Training : public Trained {};
 class EveryEncoding : public Trained, public testing::WithParamInterface<const char*> {};
 
-// The loss at twice the length under a rule.
+// The loss at twice the trained length, under a rescaling rule.
 std::optional<double> doubled_loss(const Outcome& outcome, std::string_view rule) {
   for (const LengthLoss& length : outcome.lengths) {
     if (length.multiple == 2 && length.rule == rule) return length.loss;
@@ -61,7 +61,7 @@ TEST_P(EveryEncoding, LearnsAndStaysFinite) {
 INSTANTIATE_TEST_SUITE_P(Tasks, EveryEncoding, testing::Values("causal_lm", "masked_lm"),
                          [](const auto& task) { return std::string(task.param); });
 
-TEST_F(Training, ContinuesBitForBitAfterAnyStep) {
+TEST_F(Training, ContinuesBitForBitAfterAStop) {
   for (const char* name : {"rope", "t5", "shaw", "learned"}) {
     SCOPED_TRACE(name);
     const Cell cell = tiny_cells("causal_lm", {name})[0];
@@ -111,7 +111,7 @@ TEST_F(Training, ADivergenceIsNoFailureIfStepsAreWatched) {
   EXPECT_FALSE(failing.finished());
 }
 
-// The loss of a finished model of one rotary layer, with other frequencies.
+// The loss of a finished model whose one rotary layer gets other frequencies.
 double loss_with(const Cell& cell, const std::string& checkpoint, std::vector<double> inv_freq) {
   Cell other = cell;
   auto& spec = std::get<RotaryEncoding>(other.encoding.kind).spec;

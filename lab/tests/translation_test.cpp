@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The encoder, the decoder, and the learner of pairs.
 #include "lab/torch/translation.hpp"
 
 #include <gtest/gtest.h>
@@ -23,8 +22,8 @@
 namespace rotary::lab {
 namespace {
 
-// Compares sums of at most a few hundred products of numbers from 1 to 10, in another order or with
-// added zeros. Each operation is rounded within 2^-53.
+// Compared sums have at most a few hundred products of numbers up to 10, in another order or with
+// added zeros. Each operation rounds within 2^-53.
 constexpr double bound = 1e-12;
 
 constexpr ModelConfig small = {

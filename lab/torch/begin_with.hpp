@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts a model with another cell's weights.
 #pragma once
 
 #include <torch/torch.h>

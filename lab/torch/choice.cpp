@@ -20,7 +20,7 @@
 namespace rotary::lab {
 namespace {
 
-// Weights have Transformer's names, so that this model can start from a Transformer's checkpoint.
+// Weights have the same names as Transformer's, so that its checkpoints can start this model.
 class ChoiceModelImpl : public torch::nn::Module {
  public:
   ChoiceModelImpl(const Cell& cell, const ChoiceShape& shape) : shape_(shape) {
@@ -32,7 +32,7 @@ class ChoiceModelImpl : public torch::nn::Module {
     for (std::int64_t layer = 0; layer < model.layers; ++layer)
       layers_.push_back(register_module("layer_" + std::to_string(layer), Layer(model)));
     norm_ = register_module("norm", nn::LayerNorm(nn::LayerNormOptions({model.d_model})));
-    // A pre-trained model has no rows for segments. Zero rows do not change it before training.
+    // Pre-trained models have no segment rows. Rows of 0 leave their outputs unchanged.
     segments_ = register_parameter("segments", at::zeros({2, model.d_model}));
     const std::int64_t features = two_segments() ? 2 * model.d_model : model.d_model;
     scores_ = register_module("scores", make_linear(features, shape.scores, weight_std));
@@ -147,8 +147,8 @@ class Choice final : public Learner {
     outcome.metrics[name + "_high"] = interval.high;
   }
 
-  // In nats. For similarity: the squared error of the answer's share of the maximum, as in
-  // fine-tuning for STS-B (Devlin et al. 2019).
+  // In nats. For similarity: the squared error of answer / maximum, as in fine-tuning for STS-B
+  // (Devlin et al. 2019).
   [[nodiscard]] at::Tensor loss_sum(const at::Tensor& scored,
                                     const std::vector<std::int64_t>& answers) const {
     const auto expected = to_tensor(answers).to(scored.device());
@@ -199,7 +199,7 @@ Interval wilson_interval(std::int64_t right, std::int64_t count) noexcept {
   const double center = (share + z * z / (2 * n)) / (1 + z * z / n);
   const double reach =
       z / (1 + z * z / n) * std::sqrt(share * (1 - share) / n + z * z / (4 * n * n));
-  // The interval of a share of 0 or 1 ends at that share. Rounding must not move that end.
+  // The interval of a share of 0 or 1 ends exactly at that share, despite rounding.
   return {.low = std::min(center - reach, share), .high = std::max(center + reach, share)};
 }
 

@@ -13,10 +13,10 @@
 
 namespace rotary::lab {
 
-// The task similarity has "spearman" with its 95 % interval "spearman_low" to "spearman_high".
-// Other tasks have "accuracy" with "accuracy_low" to "accuracy_high"; same_document also has "f1"
-// of the answer yes. All have "examples" and "documents". The intervals treat examples as
-// independent, although examples from one document are not.
+// Metrics of similarity are "spearman" and its 95 % interval, "spearman_low" to "spearman_high".
+// Metrics of other tasks are "accuracy" and its interval, "accuracy_low" to "accuracy_high";
+// same_document also has "f1" of the answer yes. All have "examples" and "documents". The intervals
+// treat examples as independent, although examples from one document are not.
 [[nodiscard]] std::unique_ptr<Learner> make_choice(const Cell& cell, const Dataset& data);
 
 // A 95 % confidence interval.

@@ -64,7 +64,7 @@ std::shared_ptr<const AngleClip> make_angle_clip(const ClippedAngleEncoding& enc
     if (std::ranges::find(resting, feature) == resting.end()) others.push_back(feature);
   const std::vector<std::int64_t> ones(static_cast<std::size_t>(tokens), 1);
   const std::vector<std::int64_t> minus_ones(static_cast<std::size_t>(tokens), -1);
-  // Keys of stopped pairs are unrotated, so queries get the attention factor of both.
+  // Keys of stopped pairs are unrotated, so their queries get both attention factors.
   const double factor = frequencies.attention_factor * frequencies.attention_factor;
   const Frequencies at_rest = value_or_fail(make_frequencies(window, angles, factor));
   AngleClip clip{

@@ -19,10 +19,10 @@ struct AngleClip {
   std::shared_ptr<const Rotations> turning;  // of queries and keys by position
   std::shared_ptr<const Rotations> before;   // of queries: every pair by the largest angle
   std::shared_ptr<const Rotations> after;    // backwards, for keys after the query
-  at::Tensor resting_features;  // [pairs · 2] of pairs that stop; a pair's two are neighbours
-  at::Tensor other_features;    // the head's other features
-  at::Tensor turns;             // [pairs, tokens, tokens], bool: where the pair has not stopped
-  at::Tensor is_before;         // [tokens, tokens], bool: the key precedes the query
+  at::Tensor resting_features;               // [pairs · 2] of pairs that stop, pair after pair
+  at::Tensor other_features;                 // the head's other features
+  at::Tensor turns;      // [pairs, tokens, tokens], bool: where the pair has not stopped
+  at::Tensor is_before;  // [tokens, tokens], bool: the key precedes the query
 };
 
 [[nodiscard]] std::shared_ptr<const AngleClip> make_angle_clip(const ClippedAngleEncoding& encoding,

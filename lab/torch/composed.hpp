@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// functions.hpp in torch's own operations, for tensors in GPU memory, which the core library cannot
-// access. The core still makes rows of cos and sin.
+// functions.hpp in torch's own operations: the core library cannot access tensors in GPU memory. It
+// still makes the rows of cos and sin.
 #pragma once
 
 #include <torch/torch.h>
@@ -12,7 +12,7 @@ namespace rotary::lab::composed {
 
 [[nodiscard]] at::Tensor rotate_heads(const at::Tensor& heads, const Rotations& rotations);
 
-// Holds a vector for each query and key in memory: [tokens, tokens, features].
+// These two functions hold a vector for each query and key in memory: [tokens, tokens, features].
 [[nodiscard]] at::Tensor add_shaw_scores(const at::Tensor& scores, const at::Tensor& q,
                                          const at::Tensor& table, const ShawWindow& window);
 [[nodiscard]] at::Tensor add_shaw_values(const at::Tensor& out, const at::Tensor& weights,

@@ -20,8 +20,8 @@ namespace rotary::lab {
 
 class Decoder {
  public:
-  // For texts of up to `capacity` tokens. Rules that depend on the context use that length from the
-  // first token on, so cached keys stay valid. Fails unless the model is causal with softmax
+  // For texts of up to `capacity` tokens. Scaling rules that depend on the context length always
+  // use `capacity`, so cached keys stay valid. Fails unless the model is causal with softmax
   // attention and the encoding has enough positions.
   Decoder(Encoding encoding, const ModelConfig& config, Transformer model, std::int64_t capacity);
   // Not copyable, because the layers' terms refer to this object.
@@ -51,7 +51,7 @@ class Decoder {
   std::vector<Cache> caches_;
 };
 
-// A token drawn by the softmax of the logits [tokens].
+// Draws a token by the softmax of the logits [tokens].
 [[nodiscard]] std::int64_t choose(const at::Tensor& logits, const Sampling& sampling,
                                   Random& random);
 

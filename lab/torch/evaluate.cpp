@@ -22,7 +22,7 @@ at::Tensor losses_of(Transformer& model, const Batch& batch, at::Reduction::Redu
                                 reduction);
 }
 
-// Bins of positions up to the trained length.
+// Bins of positions in each unit_of() tokens.
 constexpr std::int64_t position_bins = 8;
 
 // The mean of the losses in each bin; NaN for an empty one. bin_of_loss [losses]
@@ -71,7 +71,7 @@ LengthLoss validate(Transformer& model, const Cell& cell, std::string_view text,
   const std::int64_t window_tokens = longest * unit;
   Batch all =
       validation_batch(text, {.task = cell.model.task, .rows = windows, .tokens = window_tokens});
-  // Splits the windows into sequences of this multiple.
+  // Cuts the windows into sequences of this multiple.
   all.shape.rows = windows * longest / multiple;
   all.shape.tokens = tokens;
   const std::int64_t rows_at_once =

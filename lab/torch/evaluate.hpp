@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model's losses on batches, in nats per predicted byte.
+// A language model's losses on batches, in nats.
 #pragma once
 
 #include <torch/torch.h>
@@ -22,15 +22,15 @@ namespace rotary::lab {
 [[nodiscard]] at::Tensor losses_by_parts(Transformer& model, const Batch& batch,
                                          std::int64_t rows_at_once);
 
-// The tokens of a sequence at multiple 1.
+// The length of multiple 1, in tokens.
 [[nodiscard]] std::int64_t unit_of(const Cell& cell);
 
-// Validates at `multiple` times the cell's unit. Cuts windows, as long as the longest evaluated
-// sequence, into sequences of this length. So every multiple predicts the same bytes.
+// Validates sequences of `multiple` times the cell's unit. They are cut from windows as long as the
+// longest evaluated sequence, so every multiple predicts the same bytes.
 [[nodiscard]] LengthLoss validate(Transformer& model, const Cell& cell, std::string_view text,
                                   std::int64_t multiple);
 
-// Validates at every length. At multiples above 1 also validates with every rule of the cell.
+// Validates at every length. At multiples above 1 also applies each of the cell's rescaling rules.
 [[nodiscard]] std::vector<LengthLoss> validate_lengths(Transformer& model, const Cell& cell,
                                                        std::string_view text);
 

@@ -194,7 +194,7 @@ at::Tensor rotate_heads(const at::Tensor& heads, const SharedRotations& rotation
 }
 
 at::Tensor bias_scores(const at::Tensor& numbers, const BiasCall& call) {
-  // The core library makes the bias on the CPU from few numbers.
+  // The core library makes the bias on the CPU.
   return BiasScores::apply(numbers.to(at::kCPU), call).to(device());
 }
 

@@ -24,7 +24,7 @@ struct GenerateOptions {
 
 struct Generated {
   std::string text;  // the prompt and its continuation
-  // With check: tokens fed, the largest difference of a logit, the largest logit.
+  // With check: the number of tokens fed, the largest difference and the largest size of a logit.
   std::int64_t fed = 0;
   double difference = 0;
   double largest = 0;

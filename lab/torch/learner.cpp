@@ -86,7 +86,7 @@ void add_answers(Answers& answers, Transformer& model, const Batch& batch) {
 // and 2 times as many symbols. Its metrics, here for 1.5x:
 //   loss@1.5x      nats per byte of the answers
 //   accuracy@1.5x  share of answer bytes that the model predicts after the right preceding bytes
-//   exact@1.5x     share of answers with all bytes predicted so: the model would generate them
+//   exact@1.5x     share of answers whose bytes are all predicted: the model would write them
 class Sequences final : public Learner {
  public:
   explicit Sequences(const Cell& cell)

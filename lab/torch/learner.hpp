@@ -19,7 +19,7 @@ struct LossSum {
   std::int64_t count = 0;
 };
 
-// A process's rows of a shared batch: number `part` of `parts` almost equal parts.
+// The rows of a shared batch for one process: part number `part` of `parts` almost equal parts.
 struct Share {
   std::int64_t part = 0;
   std::int64_t parts = 1;
@@ -37,7 +37,7 @@ class Learner {
 
   [[nodiscard]] virtual torch::nn::Module& model() = 0;
 
-  // The loss of a share of a step's batch. The batch depends only on cell and step.
+  // The loss of one share of a step's batch. The batch depends only on cell and step.
   [[nodiscard]] virtual LossSum training_loss(std::int64_t step, const Share& share) = 0;
 
   // The mean loss over the validation data, which are the same at each call.
@@ -48,7 +48,7 @@ class Learner {
   virtual void examine(Outcome& outcome, const RunDirectory& directory) = 0;
 };
 
-// The data must outlive it. Fails if the data do not suit the task.
+// The data must outlive the learner. Fails if the data do not suit the task.
 [[nodiscard]] std::unique_ptr<Learner> make_learner(const Cell& cell, const Dataset& data);
 
 }  // namespace rotary::lab

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures training steps in processor time.
 #pragma once
 
 #include <functional>
@@ -11,11 +10,11 @@
 
 namespace rotary::lab {
 
-// Measures a cell with cost_lengths. Metrics, for the length 512: "ms@512", and "overhead@512"
-// relative to the same model without positions. Both models take steps in turn, so other load slows
-// both. The fastest step after a warm-up counts. It has as many tokens as a step of the cell,
-// rounded down to entire sequences. The validation loss is that of training at the first length.
-// Calls `stops` before each length; returns nothing if `stops` returned true.
+// Measures a cell with cost_lengths. Its metrics for length 512 are "ms@512", the fastest step
+// after a warm-up, and "overhead@512", relative to the same model without positions. The two models
+// take turns, so other load slows both. A step has as many tokens as a step of the cell, rounded
+// down to entire sequences. The validation loss is that of a training at the first length. Calls
+// `stops` before each length; returns nothing if `stops` returned true.
 [[nodiscard]] std::optional<Outcome> cost_outcome(const Cell& cell, const Dataset& data,
                                                   const std::function<bool()>& stops);
 

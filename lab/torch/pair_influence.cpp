@@ -37,7 +37,7 @@ void AttentionProbe::see(const at::Tensor& q, const at::Tensor& k, const at::Ten
   q_squares = q_squares.defined() ? q_squares + squares_of(q) : squares_of(q);
   k_squares = k_squares.defined() ? k_squares + squares_of(k) : squares_of(k);
   const auto place = at::arange(weights.size(3), weights.options());
-  // Weights sum to 1, so a query's distance is its place minus the mean attended place.
+  // Weights sum to 1, so a query's mean distance is its index minus the mean attended index.
   const auto seen = at::matmul(weights.detach(), place);
   distance += (place - seen).sum().item<double>();
   queries += q.size(0) * q.size(1) * q.size(2);

@@ -13,7 +13,7 @@
 
 namespace rotary::lab {
 
-// The influences by layer, then by pair, on cell.training.pair_rows sequences of the text. The cell
+// Measures on cell.training.pair_rows sequences of the text. Sorts by layer, then by pair. The cell
 // must satisfy the experiment reader's rules for pair_rows. The model is unchanged afterwards.
 [[nodiscard]] std::vector<PairInfluence> pair_influences(Transformer& model, const Cell& cell,
                                                          std::string_view text);

@@ -107,7 +107,7 @@ at::Tensor PositionsImpl::mask(std::int64_t layer, std::int64_t tokens,
   const auto nothing =
       at::full({tokens, tokens}, -std::numeric_limits<double>::infinity(), options);
   auto mask = causal ? at::triu(nothing, 1) : at::zeros({tokens, tokens}, options);
-  // -Inf · 0 is NaN, so triangles of -Inf are added instead of multiplied.
+  // Adds triangles of -Inf instead of multiplying by them, because -Inf · 0 is NaN.
   if (windowed) {
     const std::int64_t window = rotary->layers->window;
     mask = mask + at::tril(nothing, -window);

@@ -27,7 +27,7 @@ struct LayerTerms {
   std::shared_ptr<const Rotations> q_rotations;
   std::shared_ptr<const Rotations> k_rotations;
   at::Tensor mask;  // added to scores: [tokens, tokens], or one matrix for each batch row and head
-  at::Tensor bias;  // [heads, tokens, tokens], mask included; `mask` is undefined beside it
+  at::Tensor bias;  // [heads, tokens, tokens]; includes the mask, and `mask` is undefined
   at::Tensor shaw_keys;    // [window.rows(), head_dim]
   at::Tensor shaw_values;  // likewise
   ShawWindow window;
@@ -61,9 +61,9 @@ class PositionsImpl : public torch::nn::Module {
   // returns false for encodings that are not rotary or have a scaling rule.
   bool rescale(std::string_view rule, const Stretch& stretch);
 
-  // Changes a rotary encoding until a call with nullopt.
+  // Changes a rotary encoding's pair, until a call with nullopt.
   void change_pair(std::optional<PairChange> change) { change_ = change; }
-  // Runs `work` and returns a probe per layer of the model's attention.
+  // Runs `work` and returns a probe for each layer.
   template <class Work>
   [[nodiscard]] std::vector<AttentionProbe> probed(const Work& work) {
     probes_.resize(static_cast<std::size_t>(model_.layers));
@@ -74,11 +74,10 @@ class PositionsImpl : public torch::nn::Module {
   // x [batch, tokens, d_model], from position `first` on.
   [[nodiscard]] at::Tensor add_absolute(const at::Tensor& x, std::int64_t first = 0) const;
 
-  // Terms for each layer, for sequences of `tokens` tokens.
   [[nodiscard]] std::vector<LayerTerms> terms(std::int64_t tokens, at::ScalarType dtype);
 
-  // The numbers of a layer's bias for make_bias(), in f64 on the processor. Limits learned numbers
-  // to their range.
+  // A layer's numbers for make_bias(), in f64 on the processor. First limits the learned numbers to
+  // their range.
   [[nodiscard]] at::Tensor bias_numbers(std::size_t layer);
 
  private:

@@ -42,7 +42,7 @@ using cli::Failure;
 // Long, because other ranks wait while rank 0 validates. A lost rank is noticed sooner.
 constexpr std::chrono::hours collective_timeout(2);
 
-// As in torch's Python. On one machine uses 127.0.0.1, so the host name need not resolve.
+// As in torch's Python, but 127.0.0.1 on one machine: the host name then need not resolve.
 std::shared_ptr<gloo::transport::Device> make_device(const std::string& host) {
   using c10d::ProcessGroupGloo;
   if (const char* interface = std::getenv("GLOO_SOCKET_IFNAME"))

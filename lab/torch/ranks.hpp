@@ -26,8 +26,8 @@ class Ranks {
   [[nodiscard]] int rank() const noexcept { return environment_.rank; }
   [[nodiscard]] int size() const noexcept { return environment_.size; }
 
-  // Every rank must call the functions below in the same order; each call waits for all ranks. A
-  // call fails if a rank is lost. join() connects the ranks; it fails if torch has no Gloo.
+  // Every rank must call the functions below in the same order. Each call waits for all ranks and
+  // fails if a rank is lost. join() connects the ranks; it fails if torch has no Gloo.
   void join();
   // Replaces each number by its sum over the ranks.
   void add_up(std::span<float> numbers, Memory memory);

@@ -18,8 +18,8 @@ struct StepTotals {
   double stop_asked = 0;  // how many ranks ask to stop
 };
 
-// Replaces the gradients of this rank's loss sum by those of the full batch's mean loss. Every rank
-// gets the same bits.
+// Turns the gradients of this rank's loss sum into gradients of the full batch's mean loss. Every
+// rank gets the same bits.
 [[nodiscard]] StepTotals add_up(const std::vector<at::Tensor>& parameters, const StepTotals& mine,
                                 Ranks& ranks);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trains one cell without torch in the interface.
+// Trains one cell. Callers need no torch headers.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ struct TrainOptions {
   double checkpoint_every_s = 60;
   // Called after each step; may be empty.
   std::function<void(const Progress&)> on_progress = {};
-  // Called after each step. If it returns true, the training saves a checkpoint and stops; with
-  // ranks, all of them stop after the next step.
+  // Called after each step. If it returns true, the training saves a checkpoint and stops; ranks
+  // stop together after the next step.
   std::function<bool(std::int64_t step)> stops = {};
   // Joined ranks that share each batch; null if the process is alone.
   Ranks* ranks = nullptr;
@@ -38,13 +38,13 @@ void set_threads(int threads);
 // Uses "cpu" or "cuda" from now on; fails if torch lacks the device.
 void use_device(const std::string& name);
 
-// Continues from a checkpoint if one exists. Returns nothing if options.stops ended it. Fails if
-// the loss is not finite and the training is not watched. Saves and fails if another rank is lost.
+// Continues from a checkpoint if one exists. Returns nothing if options.stops ended the training.
+// Fails if the loss is not finite, unless spike_window is set. Saves and fails if a rank is lost.
 [[nodiscard]] std::optional<Outcome> train_cell(const Cell& cell, const Dataset& data,
                                                 RunDirectory& directory,
                                                 const TrainOptions& options);
 
-// Does the work of a rank other than 0 in training the cell. Returns the steps; nothing if stopped.
+// Does the work of a rank other than 0. Returns the number of steps, or nothing if stopped.
 [[nodiscard]] std::optional<std::int64_t> follow_cell(const Cell& cell, const Dataset& data,
                                                       const TrainOptions& options);
 

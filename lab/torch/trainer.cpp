@@ -32,7 +32,6 @@ double wall_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Weight decay applies to matrices, not to vectors and learned encodings.
 std::unique_ptr<AdamW> make_optimizer(torch::nn::Module& model, const TrainingConfig& training) {
   std::vector<at::Tensor> matrices;
   std::vector<at::Tensor> others;

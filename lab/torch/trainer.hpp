@@ -33,7 +33,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Counts, step, wall_s, cpu_s, logged_step, log
 // Processor seconds of all the process's threads.
 [[nodiscard]] double cpu_seconds();
 
-// Fails with check_failed if the loss is not finite. This failure ends a cell but not the run.
+// Fails with check_failed if the loss is not finite. The failure ends a cell but not the run.
 void require_finite(double loss, std::int64_t steps);
 
 class Trainer {
@@ -41,20 +41,20 @@ class Trainer {
   // The data must outlive this.
   Trainer(const Cell& cell, const Dataset& data);
 
-  // Returns the batch's loss before the step. Fails if the loss is not finite. If loss or gradient
-  // of a watched training (spike_window) is not finite, returns NaN and leaves the model unchanged.
+  // Returns the batch's loss before the step. Fails if the loss is not finite. With spike_window, a
+  // loss or gradient that is not finite instead gives NaN and leaves the model unchanged.
   double step();
-  // Only watched trainings record steps. The caller adds validation losses.
+  // Records steps only with spike_window. The caller adds validation losses.
   [[nodiscard]] StepSeries& series() noexcept { return series_; }
 
   // From now on ranks share each batch's rows, starting with rank 0's state. `ranks` must outlive
   // this.
   void share_with(Ranks& ranks);
-  // With ranks, the next step tells the others. stop_asked() is true after that step.
+  // With ranks, the next step tells the other ranks. stop_asked() is true after that step.
   void ask_to_stop() noexcept { asks_to_stop_ = true; }
   [[nodiscard]] bool stop_asked() const noexcept { return stop_asked_; }
 
-  // Records a machine, unless it is the one that was recorded last.
+  // Records a machine unless it equals the last recorded machine.
   void record(const nlohmann::json& machine);
   [[nodiscard]] const nlohmann::json& machines() const noexcept { return machines_; }
 

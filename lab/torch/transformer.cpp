@@ -41,7 +41,7 @@ at::Tensor attend_with(const LayerTerms& terms, const at::Tensor& q, const at::T
   at::Tensor scores;
   if (terms.clip) {
     scores = clipped_angle_scores(q, k, *terms.clip) * scale;
-    // All heads and batch rows share one mask, or each has its own, as in masked_scores.
+    // As in masked_scores, the mask is one matrix, or one for each batch row and head.
     if (terms.mask.defined()) scores = (flat(scores) + terms.mask).view(scores.sizes());
   } else {
     auto turned_q = heads_first(q, terms.q_rotations);

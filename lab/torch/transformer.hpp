@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transformer of all encodings: pre-norm layers, GELU, no dropout. The task decides whether it
-// is causal. It depends on positions only through Positions.
+// The transformer of all encodings: pre-norm layers, GELU, no dropout. The task decides whether the
+// model is causal. Only Positions makes it depend on positions.
 #pragma once
 
 #include <torch/torch.h>
@@ -14,7 +14,7 @@
 
 namespace rotary::lab {
 
-// The standard deviation of initial weights. residual_std(): before a residual sum (GPT-2).
+// Standard deviations of initial weights; residual_std() for weights before a residual sum (GPT-2).
 inline constexpr double weight_std = 0.02;
 [[nodiscard]] double residual_std(const ModelConfig& model);
 // The biases are 0.
@@ -46,8 +46,8 @@ class TransformerImpl : public torch::nn::Module {
   // Models that differ only in encoding start with equal values in the weights they share.
   TransformerImpl(const ModelConfig& model, const Encoding& encoding, std::uint64_t seed);
 
-  // inputs [batch, tokens]; predicted: flat indices into them, or undefined for all. Returns logits
-  // [predicted, vocabulary].
+  // inputs [batch, tokens]; predicted: flat indices into inputs, or undefined for all. Returns
+  // logits [predicted, vocabulary].
   [[nodiscard]] at::Tensor forward(const at::Tensor& inputs, const at::Tensor& predicted);
 
   // The logits of all inputs [batch, tokens], which begin at position `first`. `terms` replace the
@@ -70,9 +70,9 @@ class TransformerImpl : public torch::nn::Module {
 };
 TORCH_MODULE(Transformer);
 
-// Take q, k, v [batch, tokens, heads, head_dim], return [batch, tokens, heads · head_dim]. Without
-// positions, k and v of attend_with() may have another number of tokens. attend_linearly() equals
-// linear_attend(). Its cost is quadratic, which is no slower at these lengths.
+// Both take q, k, v [batch, tokens, heads, head_dim] and return [batch, tokens, heads · head_dim].
+// attend_with() without positions allows k and v another number of tokens. attend_linearly() equals
+// linear_attend() at quadratic cost, which is no slower at these lengths.
 [[nodiscard]] at::Tensor attend_linearly(const LayerTerms& terms, Task task, const at::Tensor& q,
                                          const at::Tensor& k, const at::Tensor& v);
 [[nodiscard]] at::Tensor attend_with(const LayerTerms& terms, const at::Tensor& q,

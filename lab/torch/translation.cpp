@@ -25,8 +25,8 @@ namespace rotary::lab {
 
 namespace {
 
-// Not -Inf: a padding row may hide every key, and a softmax over only -Inf is NaN. The weight of a
-// score that is this much smaller than another rounds to 0.
+// Not -Inf: a padding row may hide every key, and a softmax over only -Inf is NaN. A score this far
+// below another has a weight that rounds to 0.
 constexpr double hidden = -1e9;
 
 // [batch · heads, 1, tokens] for masked_scores.

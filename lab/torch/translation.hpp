@@ -83,8 +83,8 @@ TORCH_MODULE(EncoderDecoder);
 // The loss for backward(). Label smoothing spreads a tenth of the target's weight over all pieces.
 [[nodiscard]] LossSum smoothed_loss(EncoderDecoder& model, const PairBatch& batch);
 
-// Translates each source row: takes the most probable piece each time, up to the end piece or
-// `tokens` pieces. Results exclude the end piece.
+// Translates each source row by the most probable next piece, up to the end piece or `tokens`
+// pieces. Results exclude the end piece.
 [[nodiscard]] std::vector<std::vector<std::int64_t>> translate(EncoderDecoder& model,
                                                                const PairBatch& batch,
                                                                std::int64_t tokens);

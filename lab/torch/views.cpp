@@ -68,7 +68,7 @@ TableView table_view(const at::Tensor& tensor) {
 
 namespace {
 
-// The process's device, set once before the first model, like torch's number of threads.
+// The process's device. It is set once before the first model.
 at::Device& chosen() noexcept {
   static at::Device device(at::kCPU);
   return device;
