@@ -89,7 +89,7 @@ std::vector<std::string_view> convention_names() {
   return names;
 }
 
-// rotary/_position_ids.py makes these contiguous.
+// rotary/_position_ids.py passes only contiguous arrays.
 using Integers = nb::ndarray<const std::int64_t, nb::c_contig, nb::device::cpu>;
 
 std::span<const std::int64_t> span_of(const Integers& array) {

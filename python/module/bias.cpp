@@ -46,7 +46,7 @@ std::string wanted(const Count&) {
   return "a whole number";
 }
 
-// Sets the given parameters; the others keep their defaults.
+// Sets the given parameters; other parameters keep their defaults.
 struct ParameterSetter {
   const nb::dict& given;
   std::vector<double>& table;

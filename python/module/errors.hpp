@@ -12,7 +12,6 @@
 
 namespace rotary::python {
 
-// Throws the Python exception.
 [[noreturn]] void raise(const Error& error);
 [[noreturn]] void raise(std::string message);  // with status invalid_argument
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts the library's values to plain Python values. The Python sources make dataclasses of
-// them.
+// Converts the library's values to plain Python values, from which the Python sources make
+// dataclasses.
 #pragma once
 
 #include <optional>

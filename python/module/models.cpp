@@ -96,7 +96,7 @@ nb::dict facts_of(const ModelSpec& model) {
 
 using Overrides = std::vector<std::pair<std::string, std::string>>;
 
-// Reads pairing, context_tokens, numerics, part and overrides; absent ones keep their defaults.
+// Reads pairing, context_tokens, numerics, part and overrides; absent options keep their defaults.
 ResolveOptions options_of(const nb::dict& given) {
   ResolveOptions options;
   for (const auto [name, value] : given) {

@@ -31,8 +31,8 @@ namespace {
 using Run = int (*)(PyObject*);
 Run run_module = nullptr;  // the function of nanobind that runs the module
 
-// The process has one state of the module. A second interpreter would use the state of the first,
-// so it is refused.
+// The process has one state of the module. A second interpreter is refused, because it would use
+// the state of the first.
 int run_in_main_interpreter(PyObject* module) {
   if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0) return run_module(module);
   PyErr_SetString(PyExc_ImportError,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every source of the module includes this header, so that all see the same nanobind casters.
-// Without one of them, a source would instantiate another cast of the same name, and the linker
+// Every source of the module includes this header, so that all see the same nanobind casters. A
+// source without one of the casters would instantiate another cast of the same name, and the linker
 // would keep only one of the two.
 #pragma once
 
@@ -16,7 +16,6 @@ namespace rotary::python {
 
 namespace nb = nanobind;
 
-// Each function binds one part of the library.
 void bind_attention(nb::module_& module);
 void bind_axis_positions(nb::module_& module);
 void bind_bias(nb::module_& module);

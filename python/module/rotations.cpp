@@ -28,7 +28,6 @@ std::int64_t elements_of(const HeadsView& view) {
   return e.batch * e.tokens * e.heads * e.features;
 }
 
-// Releases the interpreter's lock if there is enough work.
 template <class Work>
 void run(std::int64_t elements, Work work) {
   check(elements < elements_that_pay ? work() : unlocked(work));

@@ -61,7 +61,7 @@ def instruction_set() -> str:
     return _core.instruction_set()
 
 
-# Imported at first use: with all of these, `import rotary` would take 1.4 times as long.
+# Imported at first use: importing all of these would make `import rotary` 1.4 times as slow.
 _LATER = {name: module for module, names in {
     "_attention": ("AttentionSequence", "Bias", "attend"),
     "_axis_positions": ("ImagePatches", "MRopePositions", "SlicedImage", "TextTokenRun",

@@ -120,13 +120,13 @@ def attend(q: Any, k: Any, v: Any, *, scale: float, layout: str, causal: bool,
     softcap: cap(x) = softcap * tanh(x / softcap); None: cap(x) = x.
     cached_keys: the Frequencies that rotated the cached keys. Needed if q_rotations depend on the
         context (dynamic, longrope).
-    sequences: AttentionSequence, sorted by batch row, then by query. None: each batch row is one.
+    sequences: AttentionSequence, sorted by batch row, then query. None: one for each batch row.
     block_table: integers [sequences, blocks], the blocks of each sequence in a paged cache. k and v
         then have blocks as their batch axis, and the slots of a block as their token axis.
     out: an array for the result.
     return_log_sum_exp: True returns (y, log-sum-exp [batch, heads, queries, 1]).
 
-    Raises TypeError for a tensor that requires a gradient: this is for inference only.
+    Raises TypeError for a tensor that requires a gradient: attend() is for inference only.
     """
     if isinstance(k, QuantizedHeads) != isinstance(v, QuantizedHeads):
         raise invalid("k and v must both be QuantizedHeads, or neither")

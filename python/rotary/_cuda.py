@@ -180,7 +180,7 @@ def rows(frequencies: Frequencies, where: Tensor, pairs: int,
 
 def rotate_by_rows(out: Tensor, x: Tensor, layout: str, cos: Tensor, sin: Tensor, within: Window,
                    attention_factor: float, direction: int) -> None:
-    # CosSin has the same strides for cos and sin.
+    # CosSin has one set of strides for cos and sin.
     cos, sin = cos.float().contiguous(), sin.float().contiguous()
     with torch.cuda.device(x.device):
         call("rotary_cuda_rotate_by_rows", view(out, layout), view(x, layout), within,

@@ -32,8 +32,8 @@ class RowsDifference:
     first_position: the first position whose rows differ by more than 2^-8, or None. at_first: the
     difference there. pairs: the pairs that differ. same_features: whether pair i of each rotates
     the same two features. largest_angle_error: in radians, of pair largest_angle_pair.
-    largest_score_change: for q and k of length 1. least_correlation: between both scores of random
-    q and k, at the distance least_correlation_distance.
+    largest_score_change: for q and k of length 1. least_correlation: of the scores that the two
+    embeddings give random q and k, at the distance least_correlation_distance.
     """
 
     first_position: int | None

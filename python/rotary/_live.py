@@ -48,8 +48,8 @@ class LiveCheck:
     """The answer of check(); print() shows it.
 
     findings: the faults. judged: the paths of the tensors that were compared. not_judged: the paths
-    of the others, with the reason. verdict: "faults", "no_fault", or "unknown" if nothing was
-    compared.
+    of the other tensors, with the reason. verdict: "faults", "no_fault", or "unknown" if nothing
+    was compared.
     """
 
     findings: tuple[LiveFinding, ...]

@@ -100,7 +100,7 @@ def tables_of(tables: dict[str, tuple]) -> dict[str, tuple]:
 
 
 def spec_of_attributes(module: Any) -> RotarySpec | None:
-    """Returns the spec of a module without a config (vision tower, torchtune) by its attributes."""
+    """Returns a spec from the attributes of a module without a config (vision tower, torchtune)."""
     if getattr(module, "config", None) is not None:
         return None
     base = getattr(module, "theta", getattr(module, "base", None))

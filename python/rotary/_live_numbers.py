@@ -242,8 +242,8 @@ def judge_tables(cos: np.ndarray, sin: np.ndarray, expected: Expected,
 
 def _first_wrong(cos: np.ndarray, sin: np.ndarray, expected: Expected,
                  column: np.ndarray) -> tuple[int, float]:
-    """Compares at most 16384 rows. Returns the first that errs by more than 2^-6, or the table's
-    last row; and the largest error."""
+    """Compares at most 16384 rows. Returns the first row that errs by more than 2^-6, else the
+    table's last row, and the largest error."""
     at = np.arange(min(len(cos), 16384))
     angle = (at[:, None] * expected.frequencies)[:, column]
     error = np.abs(cos[at] + 1j * sin[at] - expected.attention_factor * np.exp(1j * angle))

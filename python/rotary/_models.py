@@ -26,9 +26,9 @@ _CLASS_DEFAULTS = ("a PretrainedConfig: keys that the config.json lacks have the
 class Source:
     """Where a value of a model came from.
 
-    value: the name of the value. key: the config's key. origin: "stated" by that key; "asked" by an
-    argument; "class_default", of the config's class; "family", the code of the model's family; or
-    "rule", computed from other keys or the default of a scaling rule.
+    value: the name of the value. key: the config's key. origin: "stated" by this key, "asked" by an
+    argument, "class_default" of the config's class, "family" (in the code of the model's family) or
+    "rule" (computed from other keys, or the default of a scaling rule).
     """
 
     value: str
@@ -41,7 +41,7 @@ class ModelRotary:
     """One rotary embedding of a model; several layers may share it.
 
     layer_type: the config's name for these layers; None: all layers. softmax_factor: multiplies the
-    scale of the scores. nope_head_dim: how many unrotated features a head has besides these (MLA).
+    scale of the scores. nope_head_dim: unrotated features of a head, besides spec.head_dim (MLA).
     trained_context_tokens: None if the config lacks it. sources: where each value came from.
     """
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rotates torch tensors by their addresses. Under gradients, tracing or transforms, an operator
-rotates them."""
+"""Rotates torch tensors by their addresses. With gradients, tracing or transforms, rotates them by
+an operator of torch."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor, *, pairing: str, layout: str,
 
 @checked_call
 def rotate_by(rotations: Any, x: Tensor, layout: str, direction: str = "forward") -> Tensor:
-    """Rotates x with Rotations by the operator, so that gradients and transforms see it."""
+    """Rotates x with Rotations by the operator, for gradients and transforms."""
     if not isinstance(getattr(rotations, "_core", None), _core.Rotations):
         raise TypeError(f"rotations must be of Rotations, got {shown(rotations)}")
     facts = rotations.facts
@@ -193,7 +193,7 @@ def rotate_tensors(rotations, q, k, layout, out, direction):
             return results[0] if k is None else results
         reads = [torch_operand(x, "q or k") for x in sources]
         out = tuple([torch.empty_like(x) for x in sources])
-        # As torch_operand() makes them, without its checks: these tensors are new.
+        # The tuples of torch_operand(), without its checks: these tensors are new.
         writes = [(x.data_ptr(), read[1], read[2], x.stride(), x) for x, read in zip(out, reads)]
     else:
         out = (out,) if k is None else pair_of(out)

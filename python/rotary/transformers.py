@@ -37,8 +37,8 @@ def __dir__() -> list[str]:
 
 _NAME = re.compile(r"Rotary(?:Positional?)?Embedding$")
 _FIRST = 4  # how many first positions show the layout of a class
-_TOLERANCE = 1e-5  # above the float32 error at these positions, far below another layout's
-_ROUNDED = 2.0**-5  # for frequencies or tables cast to 16 bits; another layout differs by 1
+_TOLERANCE = 1e-5  # above float32 errors at these positions; a wrong layout errs far more
+_ROUNDED = 2.0**-5  # for frequencies or tables cast to 16 bits; a wrong layout differs by 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -215,7 +215,7 @@ class _Undo:
 
 
 def _rotary_modules(model: torch.nn.Module) -> tuple[list, list[str]]:
-    """Returns (module, model) for each rotary module, and the names of the skipped ones. model: of
+    """Returns (module, model) for each rotary module, and the names of skipped modules. model: from
     the nearest parent's config; None if the module has its own config."""
     found, skipped = [], []
     configs: dict[str, Any] = {}

@@ -52,7 +52,7 @@ def test_rotations_accept_axis_positions():
     made = rotary.m_rope_positions([TEXT(3), IMAGE(4, 4)], "qwen2.5-vl")
     q = numbers(1, 2, 7, 128)
     turned = f.rotate(q, positions=made.positions, layout="bhtd")
-    # A text token has the same position on every axis. A patch has different ones.
+    # A text token has one position on every axis, a patch has different positions.
     text = f.rotate(q[:, :, :3], positions=range(3), layout="bhtd")
     assert np.array_equal(turned[:, :, :3], text)
     assert not np.array_equal(turned[:, :, 3:], f.rotate(q[:, :, 3:], positions=range(3, 7),

@@ -17,7 +17,7 @@ def test_append_stores_rotated_keys():
     assert not k_cache[:, :4].any() and not k_cache[:, 7:].any()
 
 
-def test_a_slot_map_stores_unrotated_keys():
+def test_a_slot_map_chooses_slots_and_negative_slots_store_nothing():
     k = numbers(3, 1, 16)
     cache = np.zeros((2, 4, 1, 16), np.float32)  # pages of 4 slots
     slots = np.array([6, -1, 1], np.int32)

@@ -9,7 +9,7 @@ from rotary.__main__ import find_tool
 pytestmark = pytest.mark.skipif(find_tool() is None, reason="this build has no tool")
 
 
-def test_a_figure_of_wavelengths_has_those_of_the_model():
+def test_a_wavelengths_figure_has_the_wavelengths_of_the_model():
     figure = rotary.plot("wavelengths", "llama-3.1-8b", context=131072)
     series = figure.panels[0]["series"][0]
     f = rotary.resolve("llama-3.1-8b").frequencies()

@@ -125,7 +125,7 @@ def test_frequencies_of_another_layer_type_are_named():
     assert "sliding_attention" in finding.sentence
 
 
-def test_a_wrong_factor_and_a_wrong_order_are_named():
+def test_a_wrong_attention_factor_and_sin_before_cos_are_named():
     model = tiny("gpt_oss")
     model.rotary_emb.attention_scaling = 1.0
     [finding] = rotary.check(model).findings

@@ -58,8 +58,6 @@ def append_with(**options):
 
 
 class NoModules:
-    """A model whose module list is empty."""
-
     def named_modules(self):
         return []
 
@@ -156,7 +154,7 @@ MODULES = {"": rotary}
 try:
     import torch
 except ImportError:
-    pass  # ./dev python --torch runs these
+    pass  # ./dev python --torch runs the calls below
 else:
     MODULES |= {"torch.": rotary.torch, "transformers.": rotary.transformers}
     X, AT = torch.from_numpy(heads()), torch.arange(4)

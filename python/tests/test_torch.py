@@ -53,7 +53,7 @@ def test_positions_may_be_tensors():
         F.rotate(x, positions=ids.bfloat16(), layout="bhtd")
 
 
-def test_gradients_flow_or_their_tensors_are_refused():
+def test_calls_keep_gradients_or_refuse_the_tensor():
     x = tensor(1, 2, 5, 16, grad=True)
     made = ROWS.rotate(x, layout="bhtd")
     assert made.requires_grad
@@ -143,7 +143,7 @@ def test_operators_pass_opcheck():
 
 @pytest.mark.parametrize("spec", [SPEC, YARN])
 @pytest.mark.parametrize("direction", ["forward", "inverse", "transpose"])
-def test_gradients_equal_the_formulas(spec, direction):
+def test_results_and_gradients_equal_the_formula(spec, direction):
     factor = spec.frequencies().attention_factor
     cos, sin = rotary.torch.tables(spec, torch.arange(5), dtype=torch.float64)
     x = tensor(1, 2, 5, 16, grad=True, dtype=torch.float64)
@@ -168,7 +168,7 @@ def test_gradients_of_learned_tables_are_refused():
         rotary.torch.rotate(x, cos.requires_grad_(), sin, pairing="half", layout="bhtd")
 
 
-def test_tangents_are_rotated_and_not_cut():
+def test_tangents_are_rotated_and_not_dropped():
     x, t = tensor(5, 16), torch.ones(5, 16)
     forward_ad = torch.autograd.forward_ad
     with forward_ad.dual_level():

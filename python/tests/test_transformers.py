@@ -43,7 +43,6 @@ FAMILIES = {
 
 
 def tiny(family):
-    """Returns a model and its rotary module."""
     options, is_text = FAMILIES[family]
     config_class = getattr(transformers, f"{family}TextConfig" if is_text else f"{family}Config")
     torch.manual_seed(0)
