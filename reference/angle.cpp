@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPFR rounds cos and sin correctly to 256 bits. Products of a position (at most 113 bits) and a
-// frequency (53 bits) are exact. The second rounding, to long double, gives the nearest one.
+// frequency (53 bits) are exact. A second rounding gives the nearest long double.
 #include "reference/angle.hpp"
 
 #include <mpfr.h>

@@ -39,8 +39,8 @@ struct Mask {
   // query's position; absent: any. Transformers' sliding_window W is left = W - 1.
   std::optional<std::int64_t> left = {};
   std::optional<std::int64_t> right = {};
-  // The first `sinks` keys of each document, not counting padding, are visible beyond the window
-  // (StreamingLLM, arXiv 2309.17453), subject to the order.
+  // The first `sinks` unpadded keys of each document are visible beyond the window (StreamingLLM,
+  // arXiv 2309.17453), but not against the order.
   std::int64_t sinks = 0;
   std::vector<std::uint8_t> keys = {};  // [batch][keys]; 0 is padding; empty: no padding
   // Packed sequences: a query sees keys of its own document. [batch][queries] and [batch][keys];
@@ -102,7 +102,7 @@ struct AttentionResult {
 
 [[nodiscard]] AttentionResult attention(const AttentionInputs& inputs, const Attention& attention);
 
-// Each gradient has its input's shape; empty for absent encodings.
+// Each gradient has its input's shape; those of absent Shaw vectors and CoPE are empty.
 struct AttentionGradients {
   Heads q;
   Heads k;

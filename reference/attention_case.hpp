@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by attention() and its gradients: a call with its defaults filled in, and one row of it. A
-// row is one query of one head, with all keys.
+// Shared by attention() and its gradients: a call with its defaults filled in, and one row of the
+// call. A row is one query of one head, with all keys.
 #pragma once
 
 #include <cstddef>
@@ -51,7 +51,6 @@ struct QueryIndex {
 [[nodiscard]] std::size_t key_offset(const AttentionCase& of, const Heads& keys,
                                      const QueryIndex& at, std::int64_t key);
 
-// The positions of the query and the key.
 [[nodiscard]] BiasIndex positions_of_pair(const AttentionCase& of, const QueryIndex& at,
                                           std::int64_t key);
 
@@ -68,7 +67,6 @@ struct QueryIndex {
 // The score with softcap, bias and mask numbers; before masking and CoPE.
 [[nodiscard]] double score_of(const AttentionCase& of, const QueryIndex& at, std::int64_t key);
 
-// Calls visit(at) for every query of every head of every batch row.
 template <class Visit>
 void for_each_query(const AttentionCase& of, Visit visit) {
   const Extents& n = of.q.extents;

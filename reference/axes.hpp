@@ -16,7 +16,7 @@ struct PairSource {
   std::int64_t place = 0;
 };
 
-// One for each pair. Requires valid axes.
+// The source of each pair. Requires valid axes.
 [[nodiscard]] std::vector<PairSource> pair_sources(const Axes& axes);
 
 }  // namespace rotary::reference

@@ -29,7 +29,6 @@ std::int64_t frame_time(const MRopeConvention& convention, const VideoPatches& v
 
 using Token = std::map<IdAxis, std::int64_t>;  // the token's id on each kind of axis
 
-// Reads a prompt group by group.
 struct Reading {
   const MRopeConvention& convention;
   std::vector<Token> tokens = {};

@@ -21,7 +21,7 @@ using Place = std::array<long double, 3>;
 [[nodiscard]] std::vector<std::int64_t> window_order(const PatchGrid& patches,
                                                      const WindowOrder& order);
 
-// Ids [tokens][4]; unused axes are 0. Leaves out sound and sliced images.
+// Ids [tokens][4]; unused axes are 0. Omits the tokens of sound and sliced images.
 [[nodiscard]] std::vector<std::array<std::int64_t, 4>> m_rope(std::span<const TokenGroup> groups,
                                                               const MRopeConvention& convention);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Su et al. 2021 (arXiv 2104.09864), §3.2.2: theta_i = base^(-2(i-1)/d), i = 1 .. d/2; here i
 // starts at 0. Scaling rules follow src/transformers/modeling_rope_utils.py of
-// huggingface/transformers at c49429ed1f8b89749de77c0ec930ef19685c9ae5, and the papers named with
-// each.
+// huggingface/transformers at c49429ed1f8b89749de77c0ec930ef19685c9ae5, and each rule's paper.
 #include "reference/frequencies.hpp"
 
 #include <algorithm>
@@ -58,8 +57,8 @@ Frequencies ntk_aware(long double alpha, const Rope& rope) {
 
 Frequencies scale(const NtkScaling& rule, const Rope& rope) { return ntk_aware(rule.alpha, rope); }
 
-// The real-valued index i of the pair that rotates `turns` times within the original context L0: L0
-// * base^(-2 i / d) = 2 pi turns. YaRN's find_correction_dim.
+// The real-valued index i of the pair that rotates `turns` times within the original context L0:
+// L0 * base^(-2 i / d) = 2 pi turns. It is YaRN's find_correction_dim.
 long double pair_with_turns(const YarnScaling& rule, const Rope& rope, long double turns) {
   const auto context = static_cast<long double>(rule.original_context_tokens);
   return static_cast<long double>(rope.rotary_dim) * std::log(context / (turns * two_pi)) /
@@ -80,9 +79,9 @@ long double yarn_attention_factor(const YarnScaling& rule) {
   return yarn_temperature(rule.factor, mscale) / yarn_temperature(rule.factor, mscale_all_dim);
 }
 
-// Peng et al. 2023, §3.2 as printed: gamma(r) is 0 for r < alpha, 1 for r > beta and linear in r
-// between, with r = L / lambda, lambda = 2 pi / theta; h(theta) = (1 - gamma) theta / s + gamma
-// theta.
+// Peng et al. 2023, §3.2 as printed: h(theta) = (1 - gamma) theta / s + gamma theta. With
+// lambda = 2 pi / theta and r = L / lambda, gamma(r) is 0 for r < alpha, 1 for r > beta, and linear
+// in between.
 Frequencies yarn_by_turns(const YarnScaling& rule, const Rope& rope) {
   const auto context = static_cast<long double>(rule.original_context_tokens);
   const long double alpha = rule.beta_slow;
@@ -98,7 +97,7 @@ Frequencies yarn_by_turns(const YarnScaling& rule, const Rope& rope) {
 
 // Peng et al. 2023, §3.2 "NTK-by-parts": (1 - gamma) theta / s + gamma theta. The ramp follows the
 // pair's index instead of its wavelength. Its ends are clamped to [0, d - 1], although there are
-// only d/2 pairs. Checkpoints were trained with this (_compute_yarn_parameters).
+// only d/2 pairs. Checkpoints were trained with this ramp (_compute_yarn_parameters).
 Frequencies scale(const YarnScaling& rule, const Rope& rope) {
   if (rule.ramp == YarnRamp::turns) return yarn_by_turns(rule, rope);
   long double low = pair_with_turns(rule, rope, rule.beta_fast);
@@ -145,8 +144,8 @@ Frequencies scale(const DynamicNtkScaling& rule, const Rope& rope) {
   return ntk_aware(s * length / trained - (s - 1), rope);
 }
 
-// modeling_qwen.py of Qwen-7B-Chat: context_value = log2(l / L) + 1, alpha = 2^ceil(context_value)
-// - 1, at least 1.
+// modeling_qwen.py of Qwen-7B-Chat: with context_value = log2(l / L) + 1, alpha is
+// 2^ceil(context_value) - 1, at least 1.
 Frequencies scale(const DoublingNtkScaling& rule, const Rope& rope) {
   const auto trained = static_cast<long double>(rule.original_context_tokens);
   const auto length = static_cast<long double>(rope.context_tokens);
@@ -187,8 +186,8 @@ Frequencies scale(const ProportionalScaling& rule, const Rope& rope) {
           })};
 }
 
-// Su Jianlin 2023, kexue.fm/archives/9706: n theta_m / (lambda_1 … lambda_m) with lambda_1 …
-// lambda_m = exp(a m^b) and a (d/2)^b = ln k. Without mixed_b the product is k^(2 m / d).
+// Su Jianlin 2023, kexue.fm/archives/9706: n theta_m / P_m with P_m = lambda_1 … lambda_m =
+// exp(a m^b) and a (d/2)^b = ln k. Without mixed_b, P_m is k^(2 m / d).
 Frequencies scale(const MixedNtkScaling& rule, const Rope& rope) {
   const long double ln_k = std::log(static_cast<long double>(rule.factor));
   const auto half = static_cast<long double>(rope.pairs());

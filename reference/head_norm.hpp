@@ -11,7 +11,7 @@
 
 namespace rotary::reference {
 
-// The norm of x [heads][features].
+// The normalized x [heads][features].
 struct NormalizedToken {
   std::vector<long double> y;
   std::vector<long double> gain;              // weight_offset + weight, or 1

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear attention by definition, with a weight for each query and key. Its cost is quadratic, and
-// it shares no sums. Katharopoulos et al. 2020 (arXiv 2006.16236), eq. 4; Choromanski et al. 2021
-// (arXiv 2009.14794), eq. 5; RoFormer (arXiv 2104.09864), eq. 19.
+// Linear attention by definition, at quadratic cost: each query and key has a weight. Katharopoulos
+// et al. 2020 (arXiv 2006.16236), eq. 4; Choromanski et al. 2021 (arXiv 2009.14794), eq. 5;
+// RoFormer (arXiv 2104.09864), eq. 19.
 #pragma once
 
 #include <span>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each pair adds Re(q conj(k) e^iφ) to the score. q and k are its features as complex numbers; φ is
-// the mapped distance times the frequency.
+// Each pair adds Re(q conj(k) e^iφ) to the score, with its features as the complex numbers q and k.
+// φ is the mapped distance times the frequency.
 #include "reference/position_maps.hpp"
 
 #include <cmath>
@@ -36,8 +36,8 @@ long double mapped(const SelfExtend& map, const Place& at) {
   return (std::floor(at.i / g) + w - std::floor(w / g)) - std::floor(at.j / g);
 }
 
-// An et al. 2024 (arXiv 2402.17463), section 3, for chunks of s - w positions. Its lists of query
-// positions differ for keys of the query's own chunk, of the previous one, and of earlier ones.
+// An et al. 2024 (arXiv 2402.17463), section 3, for chunks of s - w positions. Query positions
+// differ for keys of the query's own chunk, of the previous chunk and of earlier chunks.
 long double mapped(const DualChunk& map, const Place& at) {
   const auto s = static_cast<long double>(map.chunk);
   const long double c = s - static_cast<long double>(map.local);

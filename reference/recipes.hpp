@@ -16,13 +16,13 @@ namespace rotary::reference {
 // Rounds to the dtype (f32, bf16 or f16), ties to even, with its subnormals and Inf.
 [[nodiscard]] float nearest(DType dtype, long double value);
 
-// The [pairs] numbers that multiply q.
+// cos and sin [pairs] of a position, times the attention factor.
 struct RecipeRow {
   std::vector<float> cos;
   std::vector<float> sin;
 };
 
-// A rotary class of Transformers; inv_freq is float32 (double_angle: double).
+// A rotary class of Transformers. inv_freq has float32 values; double values with double_angle.
 struct TransformersClass {
   std::span<const double> inv_freq;  // [pairs]
   double attention_scaling = 1;

@@ -17,7 +17,6 @@
 
 namespace rotary::reference {
 
-// Frequencies and positions of a rotation.
 struct TurnedBy {
   const Positions& positions;
   std::span<const double> inv_freq;
@@ -26,8 +25,8 @@ struct TurnedBy {
 // cos and sin of every token and pair, without the attention factor.
 class AngleRows {
  public:
-  // inv_freq: a frequency for each pair, or as in Frequencies if there are several axes. All axes
-  // may share one position. Consecutive positions must fit in int64.
+  // inv_freq: a frequency for each pair; as in Frequencies if there are several axes. A position
+  // with one coordinate serves all axes. Consecutive positions must fit in int64.
   AngleRows(const Positions& positions, std::span<const double> inv_freq,
             const PairAxes& axes = {});
   // Includes the factors of xPos.
