@@ -38,7 +38,7 @@ constexpr std::int64_t most_rows = std::int64_t{1} << 30;
 // Keeps the product (2i + 1) * from exact in double.
 constexpr std::int64_t most_rows_with_offset = std::int64_t{1} << 26;
 
-// The coordinate in the source table of row i of the written table:
+// Row i of the written table has this coordinate in the source table:
 // x = (i + 1/2) from/to - 1/2 = ((2i + 1) * from - to) / (2 to). Only the division for rest rounds.
 struct Coordinate {
   std::int64_t floor = 0;

@@ -15,7 +15,6 @@ namespace rotary {
 [[nodiscard]] TokensView tokens_view(const TableView& table) noexcept;
 [[nodiscard]] ConstTokensView tokens_view(const ConstTableView& table) noexcept;
 
-// Formats the extents for messages.
 [[nodiscard]] std::string describe(const TokenExtents& n);
 
 // A view's name in messages: "dst", or "lookups[1]: table" in two parts, joined on errors only.

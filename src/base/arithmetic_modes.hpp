@@ -18,8 +18,8 @@ class DefaultModes {
   DefaultModes(const DefaultModes&) = delete;
   DefaultModes& operator=(const DefaultModes&) = delete;
 
-  // Not inlined, because clang, which ignores modes, would move inlined arithmetic behind their
-  // restoration. It does not move a call that writes memory.
+  // Not inlined: clang ignores modes, and would move inlined arithmetic behind the restoration. It
+  // does not move a call that writes memory.
   template <class Body>
   [[gnu::noinline]] static auto compute(Body& body) -> decltype(body()) {
     return body();

@@ -120,7 +120,6 @@ template <class Enum>
   return is_among(value, std::make_index_sequence<Describe<Enum>::enumerators.size()>());
 }
 
-// Refuses a value that is no enumerator.
 template <class Enum>
 [[nodiscard]] Error no_enumerator(std::string_view name, Enum value) {
   return invalid_argument(name, " must be ", enumerator_names<Enum>(), ", got value ",

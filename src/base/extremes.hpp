@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The larger and the smaller of two numbers, or NaN if one is NaN. (With std::max and std::min that
-// depends on the order of the arguments.)
+// The larger and the smaller of two numbers, or NaN if one is NaN. (With a NaN, the result of
+// std::max and std::min depends on the order of the arguments.)
 #pragma once
 
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns exceptions into errors and sets the arithmetic modes. Every public function that allocates
-// or computes runs its body inside guarded(), because the API never throws.
+// Turns exceptions into errors and sets the arithmetic modes. Public functions that allocate or
+// compute run their bodies inside guarded(), because the API never throws.
 #pragma once
 
 #include <new>

@@ -41,7 +41,7 @@ namespace rotary {
 }
 
 // "; did you mean factor?" for the nearest name, if it is at most two edits away and has more
-// letters than that; otherwise "". Does not suggest the text itself.
+// letters than edits; otherwise "". Does not suggest the text itself.
 [[nodiscard]] inline std::string did_you_mean(std::string_view text,
                                               std::span<const std::string_view> names) {
   constexpr std::size_t most_edits = 2;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and writes structs of callers that were compiled with this header, an earlier one (whose
-// structs are shorter) or a later one.
+// Reads and writes structs of callers that were compiled with this version of the headers, an
+// earlier one or a later one. Structs of earlier versions are shorter.
 #pragma once
 
 #include <algorithm>

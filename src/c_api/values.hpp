@@ -23,7 +23,7 @@ namespace rotary::c_api {
   return {.batch = s[0], .token = s[1], .head = s[2], .feature = s[3]};
 }
 
-// Reads positions or slots of a kind that is an array.
+// Reads an array of positions or slots.
 template <class Number, class From>
 [[nodiscard]] TokenArray<Number> token_array(const From& from) noexcept {
   return {.data = static_cast<const Number*>(from.data),

@@ -21,7 +21,7 @@ namespace rotary::identification {
 
 // An operation, and the values that all tokens of the sample share.
 struct Reading {
-  const Operation& operation;  // is_readable(), except for an offset and a factor of positions
+  const Operation& operation;  // is_readable() apart from its position offset and factor
   const Turning& turning;
   // A rotation in `before`, which is undone first; null: none.
   const Turning* undone = nullptr;

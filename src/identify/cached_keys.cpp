@@ -32,7 +32,7 @@ constexpr double most_roundings = 1000;
 
 using Complex = std::complex<double>;
 
-// The Turning of a second rotation, of the features that the configured one wrote, with factor 1.
+// The Turning of a second rotation, with factor 1. It reads the features that the first one wrote.
 Turning nothing_more(const Start& start) {
   Turning further = start.turning;
   further.attention_factor = 1;

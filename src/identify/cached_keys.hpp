@@ -9,12 +9,12 @@
 
 namespace rotary::identification {
 
-// The change of the sample after the configured rotation, if it is the same for all tokens. The
+// The change of the sample after the configured rotation, if all tokens have the same change. The
 // result is one token, whose heads are the heads of all tokens.
 [[nodiscard]] std::optional<Sample> moved_alike(const Start& start);
 
-// An edit for keys that were rotated with the config's frequencies but moved with those of `edit`,
-// whose Turning is `other`.
+// An edit for keys that were rotated with the config's frequencies, but moved with the frequencies
+// of `edit`, whose Turning is `other`.
 [[nodiscard]] std::optional<Edit> shift_by_other(const Start& start, const Sample& moved,
                                                  const Edit& edit, const Turning& other);
 

@@ -17,8 +17,8 @@ class Distance {
  public:
   Distance(const Operation& one, const Operation& other, const Start& start);
 
-  // A position at which the difference is larger than rounding. Searches upwards in growing steps.
-  // on_grid: coordinates differ from axis to axis, and the result is the first axis's.
+  // A position at which the difference is larger than rounding. Searches upwards in growing steps,
+  // then bisects. on_grid: coordinates differ between axes; returns that of the first axis.
   [[nodiscard]] std::optional<std::int64_t> first_visible(bool on_grid);
 
  private:

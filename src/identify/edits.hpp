@@ -88,7 +88,6 @@ inline constexpr std::array common_factors = {2.0, 4.0, 8.0, 16.0, 32.0, 40.0, 6
 [[nodiscard]] std::vector<FieldDifference> differences(const RotarySpec& one,
                                                        const RotarySpec& other);
 
-// Adds the edits of one hypothesis.
 class EditList {
  public:
   EditList(std::vector<Edit>& edits, const Hypothesis& hypothesis)

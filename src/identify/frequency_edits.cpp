@@ -52,8 +52,8 @@ bool same_rule(const Scaling& one, const Scaling& other) {
 void add_rule(const Start& start, const Scaling& rule, EditList& list) {
   if (same_rule(rule, start.operation.spec.scaling)) return;
   list.add(rule_aspect, [rule](Operation& operation) { operation.spec.scaling = rule; });
-  // The frequencies of `rule` with the configured attention factor A, because code often computes A
-  // elsewhere.
+  // Adds the rule's frequencies with the configured attention factor, because code often computes
+  // that factor elsewhere.
   Operation changed = start.operation;
   changed.spec.scaling = rule;
   const auto turning = turning_of(changed, start.context_tokens);

@@ -195,8 +195,8 @@ class Rows {
     return operation_.cos_sin_swapped ? CosSin{row.sin, row.cos} : row;
   }
 
-  // The pair whose cos and sin the first feature of `pair` takes. Pair i of the window has features
-  // 2i and 2i + 1, or i and i + d/2.
+  // The pairs whose cos and sin the first and the second feature of `pair` take. Pair i of the
+  // window has features 2i and 2i + 1, or i and i + d/2.
   [[nodiscard]] std::size_t of_first(std::size_t pair) const {
     if (!operation_.other_table) return pair;
     return reads_half() ? pair / 2 : 2 * pair % pairs_;

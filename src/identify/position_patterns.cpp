@@ -18,7 +18,7 @@ namespace rotary::identification {
 namespace {
 
 constexpr std::size_t most_runs = 8;
-// The fewest rows of a table of positions. A shorter period counts as the length of a chunk.
+// A period from this length on counts as the rows of a position table, a shorter one as a chunk.
 constexpr double shortest_table = 256;
 
 // The tokens of one batch row, on one axis.
@@ -260,8 +260,8 @@ struct Run {
   std::size_t end;
 };
 
-// The longest run that starts with this token. Either all its tokens were found at one position, or
-// expected and found positions rise by constant steps. Each step is 0 or 1, or both are equal.
+// The longest run from this token on. Either all its tokens were found at one position, or expected
+// and found positions rise by constant steps: each 0 or 1, or both the same.
 Run run_from(const Row& row, std::size_t first) {
   std::size_t end = first + 1;
   const auto step = [](std::span<const double> positions, std::size_t t) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Describes positions that differ from the expected ones: the runs of tokens that differ, and the
-// mistake that causes such a pattern.
+// Describes positions that differ from the expected ones: the runs of differing tokens, and the
+// mistake that explains them.
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,7 @@
 
 namespace rotary::identification {
 
-// The name of the hypothesis that causes this pattern, else "token_positions". Requires a token
+// The name of the hypothesis that explains the positions, else "token_positions". Requires a token
 // with another position than expected.
 [[nodiscard]] std::string_view pattern_of(const ReadPositions& positions);
 

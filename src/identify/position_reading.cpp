@@ -32,9 +32,9 @@ constexpr double told_apart = 10;
 constexpr double shortest = 1e-9;
 constexpr double clear = 0.05;
 constexpr double most_noise = 0.5;
-// The relative error, in float32, of the angles of fast pairs, which decide a position: one
-// rounding each of power, reciprocal, factor, position and product, and that of the exponent, which
-// the power enlarges by up to ln(base) / 4.
+// The relative float32 error of the angles of fast pairs, which decide a position. Power,
+// reciprocal, factor, position and product round once each. The power enlarges the rounding error
+// of the exponent by up to ln(base) / 4.
 constexpr double angle_error = 8 * 0x1p-24;
 
 double wrapped(double angle) { return angle - turn * std::nearbyint(angle / turn); }
@@ -126,7 +126,7 @@ std::vector<std::size_t> PositionReader::measured_pairs(std::size_t axis) const 
   return measured;
 }
 
-// The position near this one that fits the pairs. Empty if a pair with a clear angle contradicts
+// The position near `position` that fits the pairs. Empty if the clear angle of a pair contradicts
 // it.
 std::optional<double> PositionReader::refined(const std::vector<std::size_t>& pairs,
                                               double position) const {
@@ -143,7 +143,7 @@ std::optional<double> PositionReader::refined(const std::vector<std::size_t>& pa
   return position;
 }
 
-// The position one step above or below this one, if it fits as well.
+// `position` + 1 or `position` - 1, if it fits as well as `position`.
 std::optional<double> PositionReader::neighbour(std::size_t axis, double position) const {
   const double here = misfit(axis, position);
   for (const double step : {1.0, -1.0})
@@ -226,7 +226,7 @@ TokenReading PositionReader::reading_at(const Sample& sample, const std::vector<
           .tolerance = tolerance_at(sample, at)};
 }
 
-// The reading at a hint. Empty if a position near it explains the token clearly better.
+// The reading at a hint. Empty if the hint does not fit or a position near it fits clearly better.
 std::optional<TokenReading> PositionReader::accepted(const Sample& sample,
                                                      const std::vector<double>& hint) {
   TokenReading reading = reading_at(sample, hint);

@@ -17,7 +17,7 @@ struct TokenReading {
   std::vector<double> found;  // [axes of the operation]; whole numbers if they fit
   double residual = 0;        // |predicted - seen| / |seen| at this position
   double seen = 0;            // |seen|
-  double tolerance = 0;       // what rounding explains
+  double tolerance = 0;       // the residual that rounding explains
   // The nearest other position that explains the token as well, on the first axis that has one.
   std::optional<double> alias = {};
 
@@ -37,8 +37,8 @@ class PositionReader {
   // The positions [axes] that the sample states for a token.
   [[nodiscard]] std::vector<double> expected(const Sample& sample, std::size_t token) const;
 
-  // Finds a token's position. Takes the first of `hints` (each [axes]) that fits, else solves for
-  // it. Of positions that fit equally well, takes the nearest to the last hint.
+  // Finds a token's position. Takes the first of `hints` (each [axes]) that fits, else computes a
+  // position. Of positions that fit equally well, takes the nearest to the last hint.
   [[nodiscard]] TokenReading read(const Sample& sample, std::size_t token,
                                   const std::vector<std::vector<double>>& hints);
 
@@ -49,8 +49,8 @@ class PositionReader {
     double frequency = 0;
   };
   struct Axis {
-    std::vector<double> positions;  // positions that fit the axis's pairs, the best first
-    double misfit = 0;              // of the best position
+    std::vector<double> positions;  // fit the axis's pairs; the nearest to the hint is first
+    double misfit = 0;              // of the first position
   };
 
   void measure(const Sample& sample, std::size_t token);
@@ -74,7 +74,7 @@ class PositionReader {
   std::vector<Pair> pairs_;  // of the token
   double fixed_ = 0;         // squared error that no position can reduce
   double after_ = 0;         // the sum of the squares of sample.after
-  double slack_ = 0;         // misfits within this count as equal
+  double slack_ = 0;         // misfits that differ by less count as equal
 };
 
 }  // namespace rotary::identification

@@ -104,7 +104,7 @@ void take_positions(const Positions& positions, const std::vector<TokenIndex>& t
   }
 }
 
-// True if squares and products of such numbers stay finite in double. False for NaN.
+// True up to the largest float32: products of such numbers are finite in double. False for NaN.
 bool is_in_range(double value) { return std::abs(value) <= std::numeric_limits<float>::max(); }
 
 template <class Element>
@@ -148,7 +148,7 @@ Status check_not_zero(const Sample& sample) {
       "the tokens looked at");
 }
 
-// Sets a 16-bit dtype if it holds all numbers exactly: programs often save 16-bit numbers as
+// Sets the narrowest dtype that holds all numbers exactly: programs often save 16-bit numbers as
 // float32.
 void narrow_dtype(Sample& sample) {
   for (const DType dtype : {DType::bf16, DType::f16, DType::f32}) {

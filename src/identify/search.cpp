@@ -48,7 +48,7 @@ bool are_whole(const std::vector<double>& positions) {
   return std::ranges::all_of(positions, [](double each) { return each == std::nearbyint(each); });
 }
 
-// True if positions are real numbers that are not whole. Such positions fit almost any rotation.
+// True if some position is not a whole number. Such positions fit almost any rotation.
 bool fits_anything(const Operation& operation) {
   return operation.positions && !are_whole(*operation.positions);
 }
@@ -123,8 +123,8 @@ std::optional<Candidate> Search::tried(const Combination& combination) {
       .edits = combination, .residual = std::sqrt(error) / norm, .tolerance = tolerance};
 }
 
-// True if an edit still changes something after the other edit. The edit of a parameter does not if
-// the other edit's rule lacks the parameter.
+// True if an edit still changes something after the other edit. The edit of a parameter changes
+// nothing if the other edit sets a rule without that parameter.
 bool Search::changes(std::size_t edit, std::size_t beside) const {
   if (edits_[edit].aspects == blend_aspect) return blends(operation_of({beside}).spec.scaling);
   if ((edits_[edit].aspects & ~(original_aspect | ramp_aspect)) != 0) return true;

@@ -73,7 +73,7 @@ FoundStructure structure_with(const Sample& sample, const HeadWindow& window) {
           .deviation = std::sqrt(rest + smaller(sums.outside, multiplied)) / sample.norm};
 }
 
-// The expected window, then windows of every even width that cover all changed features. The latter
+// The expected window, then windows of every even width that cover all changed features. Windows
 // start at feature 0, at 1/2 or 3/4 of the head, or at the first changed pair.
 std::vector<HeadWindow> candidate_windows(const Sample& sample,
                                           const std::optional<HeadWindow>& expected) {

@@ -19,8 +19,8 @@ void set_window(Operation& operation, std::int64_t width, std::int64_t first) {
   operation.spec.blocks = 1;
 }
 
-// Exchanges Gemma 4's proportional rule and a partial rotary embedding, in which the same features
-// rotate at other speeds.
+// Exchanges Gemma 4's proportional rule and a partial rotary embedding. They rotate the same
+// features at different speeds.
 void list_proportional(const Start& start, EditList& list) {
   const HeadWindow& window = start.turning.window;
   const Scaling& rule = start.operation.spec.scaling;
@@ -98,9 +98,9 @@ bool is_attention_factor(double seen, const Start& start) {
                              [&](double each) { return std::abs(seen - each) <= alike * each; });
 }
 
-// Whether the factor may multiply entire vectors and, in the next function, rows of cos and sin. If
-// some features are unrotated, both are possible: these features decide later. If all rotate, a
-// known A belongs to rows. Any other factor may belong to vectors, and one above 1 also to rows.
+// True if the factor may multiply entire vectors or, for may_be_of_rows(), rows of cos and sin.
+// With unrotated features both are true, and these features decide later. Without them, a known A
+// belongs to rows. Another factor may belong to vectors and, above 1, also to rows.
 bool may_be_of_vectors(double seen, const Start& start) {
   return is_partial(start.turning.window) || !is_attention_factor(seen, start);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rotates bf16 on machines that narrow to bf16 with integer instructions. A 32-bit lane holds two
-// elements: for pairs (2i, 2i + 1), those of one pair. For pairs (i, i + d/2), each load is split
-// into a vector of even elements and a vector of odd elements. Widening and narrowing then take two
+// elements. For pairs (2i, 2i + 1) they form a pair. For pairs (i, i + d/2) each load is split into
+// a vector of even elements and a vector of odd elements. Widening and narrowing then take two
 // instructions each, instead of four in the order of elements. The operations on a pair are those
 // of Turn, so the bits are the same.
 

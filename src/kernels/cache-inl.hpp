@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rounds adjacent elements to another dtype, sums their squares and scales them. Tails use shorter
+// Rounds adjacent elements to another dtype, scales them or sums their squares. Tails use shorter
 // vectors with the same operations, so a result depends only on the elements and their number.
 
 #if defined(ROTARY_KERNELS_CACHE_INL_HPP) == defined(HWY_TARGET_TOGGLE)

@@ -116,7 +116,7 @@ inline constexpr std::size_t max_tables = 16;
 // The tables that this machine can run, best first; never empty.
 [[nodiscard]] std::span<const KernelTable* const> supported_tables() noexcept;
 
-// The names of their instruction sets, in the same order.
+// The instruction sets of supported_tables(), in the same order.
 [[nodiscard]] std::span<const std::string_view> supported_names() noexcept;
 
 }  // namespace rotary::kernels

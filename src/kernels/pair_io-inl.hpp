@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads and stores vectors of pairs as two vectors of the type of computation, x with the first
-// features and y with the second. Only this code depends on the order of features. A partial vector
-// (a capped tag) touches exactly its own elements.
+// features and y with the second. A partial vector (a capped tag) touches exactly its own elements.
 
 #if defined(ROTARY_KERNELS_PAIR_IO_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_PAIR_IO_INL_HPP

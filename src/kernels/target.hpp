@@ -9,7 +9,7 @@
 // costs seconds to compile.
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV | HWY_SSSE3)
 
-// On 64-bit Arm that leaves NEON, the compiler's baseline: nothing to choose at run time. This
+// On 64-bit Arm only NEON is left, the compiler's baseline: nothing to choose at run time. This
 // macro keeps Highway from putting "+crypto" on each function. Our kernels use no AES. gcc 12 omits
 // the attribute from constructors that it generates, which then cannot inline such functions.
 #if defined(__aarch64__)

@@ -13,7 +13,7 @@ namespace rotary {
 [[nodiscard]] LayerEncoding rotary_or_learned(Reader& config);
 // position_embedding_type: "absolute" or absence means learned positions; others are refused.
 [[nodiscard]] LayerEncoding absolute_only(Reader& config);
-// attn_config.alibi: true or absence means ALiBi; false is refused, as it is not in Transformers.
+// attn_config.alibi: true or absence means ALiBi; false, which Transformers lacks, is refused.
 [[nodiscard]] LayerEncoding mpt_encoding(Reader& config);
 // hidden_size: 4096 is the 7B model, which rotates; 5120 is the 13B model, which has ALiBi.
 [[nodiscard]] LayerEncoding baichuan_encoding(Reader& config);

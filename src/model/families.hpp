@@ -72,7 +72,7 @@ enum class PartialRotary {
 enum class RotaryDimKey {
   ignored,
   read,       // replaces an absent fraction
-  stands_in,  // read, but Transformers 5 ignores it: for older configs
+  stands_in,  // read for older configs; Transformers 5 ignores it
   disputed,   // only programs other than Transformers read it
 };
 
@@ -127,7 +127,6 @@ enum class AxisShares {
   thirds,       // nowhere: a third for each axis; the first also gets the remainder (Wan)
 };
 
-// The axes of a family's positions.
 struct AxesForm {
   AxisShares given_by = AxisShares::one_axis;
   std::int64_t count = 2;     // of AxisShares::equal
@@ -200,7 +199,7 @@ struct LayerPattern {
   FullLayer full = FullLayer::last;
   std::string_view full_type = "full_attention";
   std::string_view other_type = "sliding_attention";
-  TypeOfLayer type_of = nullptr;  // replaces the above
+  TypeOfLayer type_of = nullptr;  // replaces the members above
   // Other names of full_attention in lists of layer types.
   std::string_view alias_of_full = {};
 };
@@ -234,7 +233,7 @@ struct LayerForm {
 // The meaning of the usual key if a config lacks the family's own key.
 enum class UsualNames { the_same, another };
 
-// A family's names of common keys. If they are absent, the usual names are read.
+// A family's names of common keys. The usual names are read if a config lacks the family's.
 struct ConfigKeys {
   std::string_view hidden_size = "hidden_size";
   UsualNames usual_size = UsualNames::the_same;  // of the key hidden_size
@@ -325,7 +324,7 @@ struct Alias {
 [[nodiscard]] std::span<const Family> vision_families();
 [[nodiscard]] std::span<const Family> diffusion_families();
 
-// The reason to refuse a model: what it needs and resolve() lacks. Empty if it is not refused.
+// The reason to refuse a model: a need that resolve() does not meet. Empty for other models.
 [[nodiscard]] std::string_view reason_to_refuse(std::string_view model_type);
 
 }  // namespace rotary

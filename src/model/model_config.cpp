@@ -59,7 +59,7 @@ void read_layers(Reader& config, ModelConfig& result) {
   }
 }
 
-// head_dim: hidden size / heads, which must be whole, / divided_by * multiple (both of HeadForm).
+// head_dim = (hidden size / heads) / divided_by * multiple. The first quotient must be whole.
 std::int64_t divide_heads(Reader& config, ModelConfig& result) {
   const Family& family = result.family;
   const bool has_usual = family.keys.usual_size == UsualNames::the_same;
@@ -185,7 +185,7 @@ void read_lengths(Reader& config, ModelConfig& result) {
     note(result.rotary_sources, "trained_context_tokens", stated_if(is_given), key);
   }
   result.original_max_position_embeddings = config.integer("original_max_position_embeddings");
-  // The classes of these families have a default, which overrides the rope dictionary, too.
+  // The classes of Phi-3 and Phi-4 have a default, which overrides the rope dictionary, too.
   const std::string_view family = result.family.model_type;
   if (!result.original_max_position_embeddings &&
       (family == "phi3" || family == "phi4_multimodal")) {

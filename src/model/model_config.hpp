@@ -44,12 +44,12 @@ struct ModelConfig {
   Sources model_sources = {};                 // of ModelSpec
 };
 
-// Adds errors for unknown keys about rope or rotary, and warnings for known ones that the family
+// Adds errors for unknown keys about rope or rotary, and warnings for known keys that the family
 // does not read. After an error, later values are missing.
 [[nodiscard]] ModelConfig read_model_config(Reader& reader, const Family& family,
                                             const ClassSizes* sizes = nullptr);
 
-// A size. value: its name in Sources.
+// A size: its name in Sources, the name of its key, and its default.
 struct SizeFacts {
   std::string_view value;
   std::string_view ConfigKeys::*key;

@@ -74,8 +74,8 @@ void read_sizes(Params& params) {
        head_dim ? "head_dim" : "dim / n_heads");
 }
 
-// Reads Llama 3's scaling, whose parameters are in Meta's code: 8, 1, 4, 8192 for Llama 3.1, and
-// 16, 1, 1, 8192 for Llama 4 Scout.
+// Reads Llama 3's scaling. Meta's code has the factor, the low and high frequency factors and the
+// context: 8, 1, 4, 8192 for Llama 3.1, and 16, 1, 1, 8192 for Llama 4 Scout.
 void read_meta_scaling(Params& params) {
   const bool llama4 = is_llama4(params.reader);
   const auto factor = params.reader.number("rope_scaling_factor");
@@ -250,7 +250,7 @@ void refuse_other_rope_keys(Params& params) {
   }
 }
 
-// Adds an error if the file has keys of the other publisher.
+// Adds an error if the file has keys of the other publisher, Meta or Mistral.
 void refuse_keys_of_others(Params& params) {
   constexpr std::string_view of_mistral = "yarn llama_4_scaling qk_nope_head_dim qk_rope_head_dim";
   constexpr std::string_view of_meta =

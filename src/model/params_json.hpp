@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads params.json, which Meta and Mistral publish with weights in their own formats, where the
-// features of a pair are neighbours.
+// Reads the params.json that Meta and Mistral publish beside weights in their own formats. These
+// formats keep the features of a pair adjacent.
 #pragma once
 
 #include "model/json/reader.hpp"
@@ -12,7 +12,7 @@ namespace rotary {
 [[nodiscard]] bool is_params_json(const Reader& config);
 
 // Errors: malformed_input for missing or mistyped values; unsupported for unknown keys about rotary
-// embedding, and for values that the file omits and its readers disagree about.
+// embedding, and for missing values whose defaults differ between readers.
 [[nodiscard]] ModelSpec resolve_params_json(const Reader& config, const ResolveOptions& options);
 
 }  // namespace rotary

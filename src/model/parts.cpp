@@ -16,7 +16,7 @@
 namespace rotary {
 namespace {
 
-// A config inside another. family: its family if it has no model_type or that of the outer config.
+// A config inside that of `around`. family: used if it names no model_type or the outer one's.
 struct Tower {
   std::string_view around;
   std::string_view family;
@@ -25,8 +25,8 @@ struct Tower {
 
 constexpr std::string_view backbone_key = "backbone_config";
 
-// Towers that the table of wrappers lacks, from sub_configs of the configuration files in
-// Transformers 5.24 and, for ernie4_5_moe_vl, from its authors' files.
+// Towers missing from the table in wrappers.cpp. Sources: sub_configs of the configuration files in
+// Transformers 5.24; for ernie4_5_moe_vl, its authors' files.
 constexpr std::array vision_towers = {
     Tower{"ernie4_5_moe_vl", "ernie4_5_vl_moe_vision"},
     Tower{"inkling2", "inkling2_vision"},
@@ -67,7 +67,7 @@ std::string path_of(const Reader& reader) {
   return reader.path().substr(0, reader.path().size() - (reader.path().empty() ? 0 : 1));
 }
 
-// The tower's config; nothing if it is absent or null: the model then has no such part.
+// The tower's config; nothing if the key is absent or its value is not an object.
 std::optional<PartConfig> inner_config(const PartConfig& around, const Tower& tower) {
   const Json* const found = around.reader.find(tower.key);
   if (found == nullptr || !found->is_object()) return {};
@@ -78,7 +78,7 @@ std::optional<PartConfig> inner_config(const PartConfig& around, const Tower& to
   return inner;
 }
 
-// The config of a part inside this one, under the model's own key if known, else the usual one.
+// The config of a part of `around`, under the key of a known tower or else under the usual key.
 std::optional<PartConfig> part_within(const PartConfig& around, ModelPart part) {
   if (const auto tower = tower_of(around.model_type, part)) {
     auto found = inner_config(around, *tower);

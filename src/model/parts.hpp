@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Towers that read images or sound, whose configs are inside the model's config.
+// Finds the configs of a model's parts: the main model, and towers for images or sound.
 #pragma once
 
 #include <vector>

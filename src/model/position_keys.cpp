@@ -34,7 +34,6 @@ std::string_view names_of(LayerEncoding encoding) {
   return "nope none";
 }
 
-// The words of a key, between underscores.
 std::vector<std::string_view> words_of(std::string_view key) {
   std::vector<std::string_view> words;
   while (true) {
@@ -111,7 +110,7 @@ std::optional<DualChunk> read_dual_chunk(Reader& config) {
 }
 
 void refuse_other_position_keys(Reader& config, const std::set<std::string>& asked) {
-  // Heads matter only without head_dim, and max_window_layers only to windows.
+  // Readers ask for heads only without head_dim, and for max_window_layers only with windows.
   std::vector<std::string_view> known = {"num_attention_heads", "max_window_layers"};
   for (const std::string& each : asked) {
     if (each.substr(0, config.path().size()) == config.path()) {

@@ -51,7 +51,7 @@ void refuse_unknown_family(PartConfig& config, ModelPart part) {
                               suggestion.empty() ? "." : suggestion, next_step);
 }
 
-// The family that fits the key use_mla of DeepSeek-V2's own code: true if attention is latent.
+// The family that fits use_mla, a key of DeepSeek-V2's own code: true means latent attention.
 const Family* choose_attention(Reader& config, const Family* known) {
   constexpr std::string_view key = "use_mla";
   const auto is_latent = config.boolean(key);
@@ -87,7 +87,6 @@ void override_pairing(const ResolveOptions& options, ModelConfig& config) {
   config.pairing = *options.pairing;
 }
 
-// Adds a rotary embedding for each dictionary of the config.
 void resolve_rotaries(const ModelConfig& config, const ResolveOptions& options, ModelSpec& model) {
   for (const LayerTypeRope& each : config.layout.ropes) {
     auto rotary = resolve_rotary(config, each, options);
@@ -175,8 +174,8 @@ Status check_options(const ResolveOptions& options) {
   return {};
 }
 
-// True for text that ends like a path. JSON text does so only if it is a string, with a quote
-// first.
+// Whether the text ends like a path. JSON text with such an end is a string and begins with a
+// quote.
 bool looks_like_a_path(std::string_view text) {
   return !text.empty() && text.size() < 4096 && text.front() != '"' &&
          (text.ends_with(".json") || text.ends_with(".gguf") || text.ends_with('/'));
@@ -206,7 +205,7 @@ Result<ResolvedConfig> resolve_json(const Json& config, const ResolveOptions& op
   if (auto status = check_options(options); !status) return std::move(status).error();
   std::set<std::string> asked;
   Findings findings;
-  // With a pairing in the options, the keys of unknown families are checked.
+  // The checks of overrides and of unknown families, which need a pairing, use the asked keys.
   if (!options.overrides.empty() || options.pairing) findings.asked = &asked;
   const Reader reader(config, "", findings);
   const bool is_params = is_params_json(reader) && options.part == ModelPart::text;

@@ -17,7 +17,7 @@ struct ResolvedConfig {
   std::vector<Dispute> disputes;
 };
 
-// Does not apply the overrides. Checks that the family reads their keys.
+// Expects the overrides in `config`. Checks that the family reads the overridden keys.
 [[nodiscard]] Result<ResolvedConfig> resolve_json(const Json& config,
                                                   const ResolveOptions& options);
 

@@ -13,7 +13,7 @@ namespace rotary {
 
 using Sources = std::vector<ValueSource>;
 
-// Records the origin of a value, in place of an earlier one. value: a string literal.
+// Records the origin of a value and replaces an earlier record. value: a string literal.
 inline void note(Sources& sources, std::string_view value, Origin origin,
                  std::string_view key = {}) {
   const auto found = std::find_if(sources.begin(), sources.end(),

@@ -152,7 +152,7 @@ const Wrapper* find_wrapper(std::string_view model_type) {
   return found == list.end() ? nullptr : found;
 }
 
-// Warns about rope keys of the outer config that differ from the inner ones: they have no effect.
+// Warns about rope keys of the outer config that have no effect and differ from the inner ones.
 void warn_about_outer_keys(Reader& outer, const Reader& inner) {
   for (const auto& [key, value] : outer.members()) {
     if (value.is_null() || !speaks_of_rope(key)) continue;
@@ -163,9 +163,9 @@ void warn_about_outer_keys(Reader& outer, const Reader& inner) {
   }
 }
 
-// Whether the wrapper's config itself has the language model's keys, as in older files (qwen2_vl,
-// which now contains a qwen2_vl_text). The files of LLaVA's authors (llava, llava_llama) have the
-// keys of a Llama. Older files of ColPali have the text_config without a vlm_config around it.
+// Whether the wrapper's config itself has the language model's keys. Older files of qwen2_vl do;
+// newer ones contain a qwen2_vl_text. Files of LLaVA's authors (llava, llava_llama) have a Llama's
+// keys. Older files of ColPali have the text_config without a vlm_config around it.
 bool is_flat(const Wrapper& wrapper, const Reader& config) {
   const std::string_view text = wrapper.text_model_type;
   if (text.substr(0, wrapper.model_type.size()) == wrapper.model_type) return true;
@@ -232,7 +232,7 @@ std::string_view key_within_unknown(const PartConfig& found) {
 }
 
 // Steps into the language model's config in a config with an unknown model_type. Keeps the unknown
-// name, because engines may read the inner family differently there.
+// name, because engines may read the inner family differently inside an unknown model.
 bool enter_unknown(std::vector<PartConfig>& levels) {
   PartConfig& found = levels.back();
   const std::string_view key = key_within_unknown(found);

@@ -28,7 +28,7 @@ struct PartConfig {
   Reader reader;
   std::string model_type;             // as in the config; empty if it has none
   std::string family;                 // as model_type; for a wrapper in flat form, the inner one
-  Origin origin = Origin::stated;     // of model_type; family: known from the wrapper
+  Origin origin = Origin::stated;     // of model_type; family: from the wrapper's row
   const ClassSizes* sizes = nullptr;  // of the class, for a config within another
 };
 

@@ -16,8 +16,8 @@ struct Turns {
   bool negative = false;
 };
 
-// inv_freq / 2π, rounded to the nearest 2^-64 (error at most 1/2 + 2^-80 of such units). -inv_freq
-// gives the negative result. Requires |inv_freq| < max_inv_freq.
+// inv_freq / 2π in units of 2^-64 turn, with an error of at most 1/2 + 2^-80 units. -inv_freq gives
+// the negative result. Requires |inv_freq| < max_inv_freq.
 [[nodiscard]] Turns turns_of(double inv_freq) noexcept;
 
 // Turns per position modulo 1, in units of 2^-64.

@@ -70,7 +70,7 @@ Status check_region(const AxisRegion& region) {
                           static_cast<std::int32_t>(region.sampling));
 }
 
-// The weights of both ends are whole numbers, which are exact, so there are few roundings.
+// The weights of both ends are integers and thus exact, so there are few roundings.
 double sample(const AxisRegion& region, std::int64_t index) {
   const bool at_ends = region.sampling == Sampling::ends;
   if (at_ends && region.count == 1) return region.first;
@@ -107,7 +107,7 @@ Result<AxisPositions<double>> made_regions(std::span<const AxisRegion> regions) 
   return made;
 }
 
-// A window; its corners are in merged tokens.
+// A window of one frame, in merged tokens; ends are exclusive.
 struct Window {
   std::int64_t frame, row, column, row_end, column_end;
 };
@@ -171,7 +171,7 @@ Result<AxisPositions<double>> area_scaled_positions(const PatchGrid& grid, doubl
     if (const auto tokens = checked_count(grid, 1); !tokens) return tokens.error();
     if (!(area > 0 && area <= static_cast<double>(largest_position)))
       return invalid_argument("area must be > 0 and at most 2^53, got ", area);
-    // Not the root of the quotient, which may be subnormal and so less exact.
+    // The root of the quotient would be less exact, because the quotient may be subnormal.
     const double step = std::sqrt(area) / std::sqrt(static_cast<double>(grid.rows) *
                                                     static_cast<double>(grid.columns));
     const auto centred = [step](std::int64_t count) -> AxisRegion {

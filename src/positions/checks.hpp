@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounds for arguments, within which no sum or product in this folder overflows.
+// Bounds of arguments that keep all sums and products in this folder from overflowing.
 #pragma once
 
 #include <array>

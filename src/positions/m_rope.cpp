@@ -24,7 +24,7 @@ Status check_enumerator(std::string_view name, Enum value, Enum last) {
   return check({name, got, 0, static_cast<std::int64_t>(last)});
 }
 
-// No source defines ids for the other combinations.
+// Refuses combinations for which no source defines ids.
 Status check_combination(const MRopeConvention& it) {
   if (it.vision == VisionTokens::canvas && it.frames == VideoFrames::one_group)
     return invalid_argument("frames must be none or own_groups on a canvas, got one_group");
@@ -152,7 +152,7 @@ class TokensOf {
   const MRopeConvention& convention_;
 };
 
-// Transformers 5.3 and 5.4 fail on images beside videos, because images use up the videos' seconds.
+// Transformers 5.3 and 5.4 fail on images beside videos, because images use seconds of the videos.
 Status check_mixture(std::span<const TokenGroup> groups, const MRopeConvention& convention) {
   const auto has = [&]<class Group>(std::type_identity<Group>) {
     return std::ranges::any_of(

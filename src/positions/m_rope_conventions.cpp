@@ -24,7 +24,7 @@ constexpr MRopeConvention row(std::string_view name, std::string_view source, MR
 }
 
 // Files without a project are in src/transformers/models of huggingface/transformers 5.24. A
-// release in a name is the last with the convention, or 4.57 if releases 4 and 5.0 share it.
+// release in a name is the last with its convention, or 4.57 if releases 4 and 5.0 share it.
 constexpr MRopeConvention qwen2_vl = row("qwen2-vl", "qwen2_vl/modeling_qwen2_vl.py", {});
 
 constexpr MRopeConvention qwen2_vl_4_57 =
@@ -129,9 +129,9 @@ constexpr std::array conventions = {
         [](MRopeConvention& it) { it.axes = 4; }),
 };
 
-// The first and last release of Transformers, both inclusive, in which a model follows a row. Only
-// for models whose releases differ. Found by running get_rope_index of each release (./dev golden
-// --classes).
+// The releases of Transformers, from first to last, in which a model follows a named convention.
+// Lists only models whose releases differ. Found by running get_rope_index of each release (./dev
+// golden --classes).
 struct Releases {
   std::string_view model;
   int first;  // 100 * major + minor
@@ -163,7 +163,7 @@ constexpr std::array releases = {
     Releases{"qwen3.5", 504, 524, "qwen3.5"},
 };
 
-// 100 * major + minor for "5.3"; 0 for a text that is no release.
+// 100 * major + minor of a text like "5.3"; 0 for other text.
 int release_of(std::string_view text) {
   const std::size_t dot = text.find('.');
   const auto number = [](std::string_view digits) {
@@ -177,7 +177,7 @@ int release_of(std::string_view text) {
   return major > 0 && minor >= 0 && minor < 100 ? 100 * major + minor : 0;
 }
 
-// The row's name for a model with a release, such as "qwen2.5-vl-5.3"; empty if unknown.
+// The convention for a model and a release, as in "qwen2.5-vl-5.3"; empty if unknown.
 std::string_view name_of_release(std::string_view text) {
   const std::size_t dash = text.rfind('-');
   if (dash == std::string_view::npos) return {};

@@ -16,7 +16,7 @@
 
 namespace rotary::positions {
 
-// torch.linspace(0, canvas - 1, count).round() in float32, which counts each half from its own end.
+// torch.linspace(0, canvas - 1, count).round() in float32, with its second half counted backwards.
 [[nodiscard]] inline std::vector<std::int64_t> spread(std::int64_t count, std::int64_t canvas) {
   std::vector<std::int64_t> places(static_cast<std::size_t>(count));
   if (count == 1) return places;
@@ -30,7 +30,6 @@ namespace rotary::positions {
   return places;
 }
 
-// The grid of tokens after patches are merged.
 [[nodiscard]] inline PatchGrid merged(const PatchGrid& patches, std::int64_t merge) noexcept {
   return {
       .frames = patches.frames, .rows = patches.rows / merge, .columns = patches.columns / merge};
@@ -113,7 +112,7 @@ class MRopeIds {
  private:
   static Number number(std::int64_t value) { return static_cast<Number>(value); }
 
-  // In float32 throughout, because gcc 12 (-O2, -O3) drops the rounding when it vectorises double
+  // Adds in float32, because gcc 12 (-O2, -O3) drops the rounding when it vectorises double
   // -> float -> double.
   static Number sum(Number one, Number other) {
     if constexpr (std::is_same_v<Number, double>)
@@ -140,7 +139,7 @@ class MRopeIds {
       case FrameTimes::start:
       case FrameTimes::start_seconds:
       case FrameTimes::start_rate:
-        break;  // add_repeated_rows() has these
+        break;  // add_repeated_rows() handles these
     }
     return {};
   }
@@ -276,7 +275,7 @@ class MRopeIds {
     add_markers();
   }
 
-  // The ends of chunks. A chunk without a token of its time takes one token of the next chunk.
+  // The index after each chunk's last token. A chunk without a token of its time gets the next one.
   template <class TimeOf>
   [[nodiscard]] std::vector<std::int64_t> chunk_ends(std::int64_t tokens,
                                                      TimeOf time_of_token) const {

@@ -82,7 +82,7 @@ Result<Numbers> packed(NumbersView lengths, NumbersView past) {
 // The right ids, [batch][tokens]; empty if they are unknown.
 struct Wanted {
   std::int64_t batch = 1;
-  std::int64_t cached = 0;  // tokens of the mask before those of the ids
+  std::int64_t cached = 0;  // tokens of the mask before the first id
   Numbers ids = {};
 };
 
@@ -107,7 +107,7 @@ Result<Wanted> wanted_of(const PositionIds& ids, const KnownSequences& known) {
   }
   if (!made) return made.error();
   const bool is_known = !mask.real.empty() || !known.lengths.empty() || !known.past.empty();
-  // A single row of ids belongs to every row of a mask.
+  // A single row of ids applies to every row of a mask.
   if (is_known && (ssize(*made) != wanted.batch * tokens ||
                    (ids.batch != wanted.batch && (ids.batch != 1 || mask.real.empty()))))
     return invalid_argument(
@@ -204,7 +204,7 @@ std::string described(const std::vector<Row>& rows) {
   return message(most, " consecutive positions a row, from ", list_of(firsts, 4));
 }
 
-// Finds ids at or beyond the last whole number up to which a 16-bit type has no gaps.
+// Finds ids at or beyond the bound up to which a 16-bit type holds every integer.
 std::optional<PositionFinding> rounded(const PositionIds& ids, std::optional<DType> dtype) {
   if (dtype != DType::bf16 && dtype != DType::f16) return std::nullopt;
   const std::int64_t most = dtype == DType::bf16 ? 256 : 2048;
@@ -218,7 +218,7 @@ std::optional<PositionFinding> rounded(const PositionIds& ids, std::optional<DTy
                                  ", which has no odd numbers beyond ", most)};
 }
 
-// True if the ids are equal on all axes, as for text alone. Only then are they the tokens' indices.
+// Whether the ids are equal on all axes. Only then are they token indices, as for text alone.
 bool is_text(const PositionIds& ids) {
   const auto axis = [&](std::int64_t i) { return row_of(ids.numbers, ids.axes, i); };
   for (std::int64_t i = 1; i < ids.axes; ++i)

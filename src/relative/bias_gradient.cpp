@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gradients are summed in an order that does not depend on strides. If the bias depends only on the
 // distance, a head's score gradients are first summed for each distance, over batch rows, rows and
-// columns. Each distance is then evaluated once. FIRE is summed row by row. Others are summed pair
-// by pair, over batch rows, rows, columns and heads.
+// columns. Each distance is then evaluated once. FIRE is summed row by row. Other biases are summed
+// pair by pair, over batch rows, rows, columns and heads.
 #include <algorithm>
 #include <vector>
 
@@ -91,7 +91,7 @@ void add_all(std::span<double> gradients, const Evaluator& evaluate, const Const
   add_by_pair(gradients, evaluate, d_bias, positions);
 }
 
-// Adds gradients row by row. Within a row, takes the batch rows, and their heads, in order.
+// Adds gradients row by row, and within a row by batch row and then by head.
 void add_all(std::span<double> gradients, const FireEvaluator& evaluate,
              const ConstScoresView& d_bias, const PairPositions& positions) {
   const ScoresExtents& n = d_bias.extents;

@@ -34,7 +34,7 @@ View of_scores(View view) {
   return view;
 }
 
-// Returns the number of elements, or nothing for 2^60 or more. Strides of 0 make that possible.
+// Returns the number of elements, or nothing for 2^60 or more, which strides of 0 allow.
 std::optional<std::int64_t> element_count(const Extents& n) {
   if (n.batch == 0 || n.tokens == 0 || n.heads == 0 || n.features == 0) return 0;
   std::int64_t count = 1;

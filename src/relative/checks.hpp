@@ -35,7 +35,7 @@ struct NamedView {
 // As check_memory(), and checks that no two indices name the same element.
 [[nodiscard]] Status check_destination(const NamedView& view);
 
-// Calls check_destination() and check_memory(source), and checks that they share no element.
+// Calls check_destination() and check_memory(source), and checks that the views share no element.
 [[nodiscard]] Status check_apart(const NamedView& destination, const NamedView& source);
 
 // Checks that scores and heads of one call have the same batch, queries and heads.

@@ -40,8 +40,8 @@ TablePlace place_of(double position) noexcept {
   return {.lower = row, .upper = share > 0 ? row + 1 : row, .share = share};
 }
 
-// One row of scores at a time: its gates, its positions, and the two table rows around each
-// position. Holds the table and buffers; made once per call.
+// The gates, positions and table places of one row of scores at a time. Holds the table and
+// buffers, so one object serves a whole call.
 class ContextualRow {
  public:
   // Requires checked arguments. Reads the table rows that positions can reach. No position exceeds

@@ -11,7 +11,7 @@
 
 namespace rotary::relative {
 
-// Element `index` of `data`. Requires a known dtype.
+// Reads or writes element `index` of `data`. Requires a known dtype.
 [[nodiscard]] double load(const void* data, DType dtype, std::int64_t index) noexcept;
 void store(void* data, DType dtype, std::int64_t index, double value) noexcept;
 
@@ -35,7 +35,7 @@ inline void add(const ScoresView& view, const ScoreIndex& at, double value) noex
   store(view.data, view.dtype, element, load(view.data, view.dtype, element) + value);
 }
 
-// Reads or writes row.size() scores of one query, starting at key at.key.
+// Reads, writes or adds to row.size() scores of one query, starting at key at.key.
 void load_scores(std::span<double> row, const ConstScoresView& view, const ScoreIndex& at) noexcept;
 void store_scores(const ScoresView& view, const ScoreIndex& at,
                   std::span<const double> row) noexcept;

@@ -27,7 +27,7 @@ namespace rotary::relative {
 [[nodiscard]] Status check(const Sandwich& bias);
 [[nodiscard]] Status check(const Tisa& bias);
 
-// Returns an error for the first number outside its parameter's bounds, in the order of Describe.
+// Returns an error for the first number, in Describe's order, outside its parameter's bounds.
 template <class Encoding>
 [[nodiscard]] Status check_numbers(const Encoding& bias) {
   Status status;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // If the bias depends only on the distance or only on the key, each head's values are computed and
-// rounded once, then copied to all elements. The bits are those of evaluating each element. Other
-// biases are evaluated row by row. Buffers are allocated before anything is written.
+// rounded once, then copied to all elements, with the bits of an element-by-element evaluation.
+// Other biases are evaluated row by row. Buffers are allocated before anything is written.
 #include <cstring>
 #include <vector>
 
@@ -79,7 +79,6 @@ class Line {
   std::vector<std::byte> elements_;
 };
 
-// Calls visit(at) for every row of one head, in all batch rows.
 template <class Visit>
 void for_each_row(const ScoresExtents& n, std::int64_t head, const Visit& visit) {
   for (std::int64_t batch = 0; batch < n.batch; ++batch) {
@@ -116,7 +115,7 @@ void fill_by_key(const ScoresView& out, const Evaluator& evaluate, const PairPos
 }
 
 // Fills scores that may differ for every pair of query and key. Row has read(query), which prepares
-// a row, and values(head), which returns that head's biases, one per key.
+// a row, and values(head), which returns one bias for each key.
 template <class Row>
 void fill_by_pair(const ScoresView& out, Row row) {
   const ScoresExtents& n = out.extents;

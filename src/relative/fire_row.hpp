@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One row of FIRE scores for all heads: the x of each key, and which successive keys are on the
-// same straight piece of the network. Also the gradients of FIRE's parameters, summed row by row.
+// Computes FIRE scores row by row: the x of each key, then stretches of keys on one straight piece
+// of the network. Sums the gradients of FIRE's parameters row by row, too.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ class FireRow {
   // The biases of the row's keys, valid until the next call.
   [[nodiscard]] std::span<const double> values(std::int64_t head) noexcept;
 
-  // Successive keys on the same straight piece, from the previous stretch to `end`.
+  // Successive keys on the same straight piece, from the end of the previous stretch up to `end`.
   struct Stretch {
     std::size_t end = 0;
     std::size_t piece = 0;
@@ -43,7 +43,7 @@ class FireRow {
   std::vector<double> numerators_;  // [distances], or empty without distances_
   std::vector<double> terms_;       // [keys]
   std::vector<double> values_;      // [keys]
-  std::vector<Stretch> stretches_;  // the first stretch_count_ of [keys]
+  std::vector<Stretch> stretches_;  // [keys], of which stretch_count_ are used
   std::size_t stretch_count_ = 0;
 };
 

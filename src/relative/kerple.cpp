@@ -12,7 +12,7 @@ namespace relative {
 namespace {
 
 constexpr double least = 0.01;    // eps of chijames/KERPLE
-constexpr double most_power = 2;  // above, the kernel is not conditionally positive definite
+constexpr double most_power = 2;  // above 2, the kernel is not conditionally positive definite
 
 template <class Kerple>
 Status check_both(const Kerple& bias) {

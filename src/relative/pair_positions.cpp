@@ -85,7 +85,7 @@ Result<PairPositions> PairPositions::of(const ScoresExtents& extents,
 std::optional<Distances> PairPositions::distances(const ScoresExtents& extents) const noexcept {
   const auto queries = static_cast<std::uint64_t>(extents.queries);
   const auto keys = static_cast<std::uint64_t>(extents.keys);
-  // Unsigned: highest - lowest may be 2^64 - 2. The caller has checked for less than 2^60 elements.
+  // Unsigned, because highest - lowest may be 2^64 - 2. The block has fewer than 2^60 elements.
   const std::uint64_t steps =
       static_cast<std::uint64_t>(highest_) - static_cast<std::uint64_t>(lowest_);
   if (steps >= queries * keys || steps >= 8 * (queries + keys)) return std::nullopt;

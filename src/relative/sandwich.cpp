@@ -56,7 +56,7 @@ struct Multiples {
   [[nodiscard]] Turn at(std::size_t i) const noexcept { return {.cos = cos[i], .sin = sin[i]}; }
 };
 
-// Adds the cosine of each distance first, first + 1, ... to its term.
+// Adds the cosines at the distances first, first + 1, ... to sums.
 void add_cosines(std::uint64_t turns_per_distance, std::uint64_t first,
                  std::span<double> sums) noexcept {
   const Multiples ones(turns_per_distance);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For each query, visits the table rows that its keys use, each row once: to multiply the row with
-// the query (scores), or to sum the weights of the row's keys (values, gradient).
+// For each query, visits each table row that its keys use once. Scores multiply the row with the
+// query. Values and gradients first sum the weights of the keys that use the row.
 #include "rotary/shaw.hpp"
 
 #include <algorithm>
@@ -87,7 +87,6 @@ Status check_table(const ShawTable& table, std::int64_t features) {
   return check_memory(named("table", table.table));
 }
 
-// The scores, heads, window and positions that all three functions use.
 struct Block {
   ConstScoresView scores;
   ConstHeadsView heads;
@@ -95,7 +94,6 @@ struct Block {
   PairPositions positions;
 };
 
-// Calls visit(at) for every query of every head, in order.
 template <class Visit>
 void for_each_row(const ScoresExtents& n, Visit visit) {
   for (std::int64_t batch = 0; batch < n.batch; ++batch) {
@@ -127,7 +125,7 @@ MetRows met_rows(const Block& block, std::int64_t query) {
           .keys_in_first = to_size(std::min(before, keys - 1) + 1)};
 }
 
-// For each used row: sums[row - met.first] = the sum of the scores of its keys, in order.
+// For each used row: sums[row - met.first] = the sum of the scores of the row's keys, in order.
 std::span<const double> sum_by_row(std::span<double> sums, std::span<const double> scores,
                                    const MetRows& met) {
   const auto of_met = sums.first(met.count());

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel table in use.
 #pragma once
 
 #include "kernels/kernels.hpp"

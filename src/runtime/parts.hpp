@@ -20,7 +20,7 @@ struct TokenRange {
 [[nodiscard]] constexpr TokenRange part_at(std::int64_t items, std::int64_t parts,
                                            std::int64_t index) noexcept {
   const std::int64_t each = items / parts;
-  const std::int64_t longer = items % parts;  // this many have one item more
+  const std::int64_t longer = items % parts;  // this many parts have one item more
   const std::int64_t begin = index * each + std::min(index, longer);
   return {.begin = begin, .end = begin + each + (index < longer ? 1 : 0)};
 }

@@ -33,8 +33,8 @@ void put(double value, BFloat16& element) noexcept {
   element.bits = static_cast<std::uint16_t>(magnitude > 0x7F800000 ? quiet : rounded);
 }
 
-// f16 has 5 exponent bits of bias 15 and 10 fraction bits. Below 2^-14 results are multiples of
-// 2^-24; adding 1/2 rounds to such a multiple. From 65520 the exponent reaches 31, so the result is
+// f16 has 5 exponent bits (bias 15) and 10 fraction bits. Results below 2^-14 are multiples of
+// 2^-24; adding 1/2 rounds to such a multiple. From 65520 on the exponent reaches 31, which means
 // Inf.
 void put(double value, Float16& element) noexcept {
   constexpr std::int32_t smallest_normal = 0x38800000;  // 2^-14

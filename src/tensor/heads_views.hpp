@@ -54,7 +54,7 @@ template <class Number>
           .strides = {}};
 }
 
-// Views memory as floats, although its numbers may have eight bytes.
+// Views memory as floats, which suffices to find overlaps, although numbers may have 8 bytes.
 [[nodiscard]] inline ConstHeadsView heads_view(std::span<const std::byte> memory) noexcept {
   return heads_view(
       std::span(reinterpret_cast<const float*>(memory.data()), memory.size() / sizeof(float)));

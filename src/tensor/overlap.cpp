@@ -70,7 +70,7 @@ class StepSum {
 
   // Whether the sum can be 0 although some count is not 0.
   Overlap reaches_zero_otherwise() {
-    // Tries each index of the first nonzero count. By symmetry that count may be positive.
+    // Tries each step as the first with a nonzero count. By symmetry positive counts suffice.
     for (std::size_t first = 0; first < size_; ++first) {
       Step& step = steps_[first];
       const Step whole = step;

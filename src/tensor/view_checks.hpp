@@ -46,7 +46,7 @@ template <class Name>
                           static_cast<std::int32_t>(dtype));
 }
 
-// Checks that the address is a multiple of `bytes`. requirement: parts of the message's start.
+// Checks that the address is a multiple of `bytes`. requirement: the start of the message.
 template <class... Parts>
 [[nodiscard]] Status check_aligned(const void* data, std::int64_t bytes,
                                    const Parts&... requirement) {

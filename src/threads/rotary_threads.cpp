@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C functions. Each thread has an error text here, apart from rotary_last_error(), because this
-// library does not link rotary.
+// The C functions. Their error text is separate from rotary_last_error(), because this library does
+// not link rotary.
 #include "rotary/rotary_threads.h"
 
 #include <algorithm>

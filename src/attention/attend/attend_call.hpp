@@ -97,7 +97,6 @@ struct AttendCall {
          head_offset(view.strides, batch, token, head) * size_in_bytes(view.dtype);
 }
 
-// A query of a head.
 struct QueryPlace {
   std::int64_t batch = 0;
   std::int64_t token = 0;
@@ -116,7 +115,7 @@ struct KeyPlace {
   std::int64_t token = 0;
 };
 
-// Requires sequence == call.sequences()[index] and a key of it.
+// Requires sequence == call.sequences()[index] and a key in the sequence.
 [[nodiscard]] inline KeyPlace key_place(const AttendCall& call, const AttentionSequence& sequence,
                                         std::int64_t index, std::int64_t key) noexcept {
   const std::int64_t token = sequence.first_key + key;

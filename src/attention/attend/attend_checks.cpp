@@ -167,7 +167,7 @@ Status check_sequence(const AttendCall& call, std::int64_t index) {
   return {};
 }
 
-// Sequences must be sorted, and no query may be in two of them.
+// Sequences must be sorted and share no query.
 Status check_order(const AttentionSequence& before, const AttentionSequence& after,
                    std::int64_t index) {
   if (after.batch > before.batch) return {};

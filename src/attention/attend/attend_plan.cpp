@@ -64,8 +64,8 @@ void for_each_different_group(const Plan& plan, const Visit& visit) {
   }
 }
 
-// Number of kv heads in a unit that streams its keys. It is so small that heads and splits make, if
-// possible, two units for each thread of the executor.
+// Number of kv heads in a unit that streams its keys. The number is so small that each thread of
+// the executor gets two units, if possible.
 std::int64_t heads_of_streamed_unit(const Plan& plan, std::int64_t alike) {
   const CallSizes& of = plan.of;
   std::int64_t units = 0;

@@ -12,8 +12,8 @@
 
 namespace rotary {
 
-// Most query rows of a block. All rows share each packed tile of keys, so a tile is packed once.
-// Their sums and the tile stay in the L2 cache.
+// Most query rows of a block. All rows share each packed tile of keys. The tile and the sums of all
+// rows stay in the L2 cache.
 inline constexpr std::int64_t rows_of_block = 1032;
 
 // Up to this many rows read the keys in place, without packing them.

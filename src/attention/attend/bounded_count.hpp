@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts of blocks or bytes. They may be absurdly large, because views can have stride 0.
+// Counts of blocks or bytes, which may be absurdly large because views can have stride 0.
 #pragma once
 
 #include <algorithm>

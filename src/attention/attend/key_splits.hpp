@@ -18,7 +18,7 @@ static_assert(keys_of_split % kernels::keys_of_tile == 0);
 // Sequences of up to this many queries are cut by keys.
 inline constexpr std::int64_t most_queries_by_keys = 16;
 
-// The splits that hold a key that some query sees, or one empty split if there is no such key.
+// The splits with keys that some query sees; one empty split if no query sees a key.
 struct KeySplits {
   std::int64_t first_of_sinks = 0;
   std::int64_t of_sinks = 0;

@@ -63,7 +63,7 @@ Status check_written(const AttentionPart& into, const ConstAttentionPart& from) 
   return check_apart(written[0].name, written[0].view, written[1].name, written[1].view);
 }
 
-// Skips a part of weight 0, since it may hold Inf.
+// Does not multiply `into` by a weight of 0, because `into` may hold Inf.
 void merge_head(const ElementRun& into, const ConstElementRun& from, const MergeWeights& weights) {
   RunValues sum;
   RunValues added;
@@ -80,7 +80,7 @@ void merge_row(const AttentionPart& into, const ConstAttentionPart& from, const 
       static_cast<float*>(into.log_sum_exp.data) + score_offset(into.log_sum_exp.strides, at);
   const double added =
       static_cast<const float*>(from.log_sum_exp.data)[score_offset(from.log_sum_exp.strides, at)];
-  if (std::isinf(added) && added < 0) return;  // `from` has no keys, `into` may have none
+  if (std::isinf(added) && added < 0) return;  // merge_weights() requires at least one key
   const MergeWeights weights = merge_weights(*log_sum_exp, added);
   if (weights.from == 0) return;
   for (std::int64_t first = 0; first < into.out.extents.features; first += run_features) {

@@ -43,7 +43,7 @@ Status check_mask(std::string_view name, const AttendCall& call,
                        ": data must be aligned to its element size");
 }
 
-// The element of key 0 of a sequence.
+// The mask's element for one query, one head and the sequence's first key.
 const void* first_element(const ElementsView& mask, const AttentionSequence& sequence,
                           std::int64_t query, std::int64_t head) {
   const Strides& s = mask.strides;

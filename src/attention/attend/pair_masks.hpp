@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The softcap and the additive and boolean masks: their checks, and their use by a block's rows.
+// Checks the softcap and the masks of a call, and applies them to the rows of a block.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ namespace rotary {
 // Points the changes of all rows at their masks. Sets no biases. Requires Scratch::changes.
 void set_changes(const BlockHead& head);
 
-// If there is a softcap, moves the row's bias to its changes, which are added after the softcap.
+// Moves the row's bias to the row's changes if there is a softcap: biases are added after the cap.
 void put_bias_behind_cap(const BlockContext& block, std::int64_t row);
 
 // The changes of rows from `row` on; none if there is no softcap and no mask.

@@ -182,7 +182,7 @@ class Block {
     });
   }
 
-  // If any query needs rows, the last one does, because it has the highest position.
+  // If any query needs bias rows, the last query does: it has the highest position.
   [[nodiscard]] bool has_bias_rows() const {
     return block_.biases.has_rows(block_.query_position(shape_.queries - 1));
   }

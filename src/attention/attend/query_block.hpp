@@ -62,7 +62,6 @@ struct BlockHead {
   // Index of this head's first row among the rows of all kv heads.
   [[nodiscard]] std::int64_t first_row() const { return index * of.unit.shape.rows(); }
 
-  // The state of a split of the block.
   [[nodiscard]] kernels::SoftmaxState state(std::int64_t split) const {
     const bool alone = of.unit.splits == 1;
     const kernels::SoftmaxState& all = alone ? of.scratch.state : of.shared.partial.states;
@@ -104,7 +103,7 @@ struct BlockHead {
   }
 };
 
-// Cannot fail and allocates nothing. Its bits depend only on the block.
+// Cannot fail and allocates nothing. The result's bits depend only on the block.
 void attend_block(const BlockContext& block);
 
 }  // namespace rotary

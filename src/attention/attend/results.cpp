@@ -16,7 +16,6 @@ QueryPlace place_of(const BlockContext& block, std::int64_t query, std::int64_t 
   return {.batch = block.sequence.batch, .token = block.query_token(query), .head = head};
 }
 
-// The first score of a query.
 float* scores_at(const ScoresView& view, const QueryPlace& at) {
   return static_cast<float*>(view.data) + score_offset(view.strides, at);
 }

@@ -14,7 +14,7 @@ void clear_gaps(const AttendCall& call);
 // Zeroes the weights of all keys. Requires AttendCall::weights(), as does store_weights().
 void clear_weights(const BlockHead& head);
 
-// Stores the weights of up to rows_of_group rows from first_row on for a packed tile of keys.
+// Stores the weights of a packed tile of keys, for up to rows_of_group rows from first_row on.
 // Requires the rows' limits in scratch.
 void store_weights(const BlockHead& head, std::int64_t first_row, const KeyRun& tile);
 

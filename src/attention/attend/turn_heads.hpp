@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selects a call's attention kernels, and converts rotations to the form that they read.
+// Selects a call's attention kernels, and converts rotations to the form that kernels read.
 #pragma once
 
 #include <cstdint>

@@ -118,7 +118,7 @@ Status append_to(const Cache& cache, const KvHeads& heads, const Slots& slots,
     const auto checked = check_append(call);
     if (!checked) return checked.error();
     if (checked->stores_nothing) return {};
-    // Cannot overflow: k or v has elements, and their number fits.
+    // Cannot overflow: k or v has elements, and the number of elements fits int64.
     run_in_parts(heads.k.extents.batch * heads.k.extents.tokens,
                  {.apply = store_tokens, .state = &*checked}, options.executor);
     return {};

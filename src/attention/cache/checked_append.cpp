@@ -52,7 +52,7 @@ Status check_fit(const Names& names, const WrittenHeads& cache, const ConstHeads
                            : check_conversion(name, heads.dtype, *cache.dtype);
 }
 
-// True if rotations round each 16-bit product. They then read and write 16 bits, not float32.
+// True if rotations round each 16-bit product. Such rotations read and write 16 bits, not float32.
 bool rounds_16_bit_products(const AppendCall& call) {
   const Rotations* const rotations = call.options.rotations;
   return rotations != nullptr && call.heads.k.dtype != DType::f32 &&
@@ -89,7 +89,7 @@ Status check_k_norm(const AppendCall& call) {
                           "normalize_heads() first");
 }
 
-// A checked view and the bytes it spans, which are all that most overlap checks need.
+// A checked view and the range of its bytes. Most overlap checks need only the range.
 struct Spanned {
   std::string_view name;
   ElementsView view;
@@ -105,7 +105,7 @@ Spanned spanned(std::string_view name, const ElementsView& view) {
            .end = data + static_cast<std::uintptr_t>(range.end)}};
 }
 
-// The views of a call that have elements, each checked once.
+// Checks the views of a call and collects those that have elements.
 class Views {
  public:
   // rotations: null if the heads are not rotated.

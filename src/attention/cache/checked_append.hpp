@@ -18,7 +18,7 @@ struct StoredCache {
   std::optional<WrittenHeads> v = {};
 };
 
-// Unused strides of its views are 0.
+// Unused strides of all views are 0.
 struct AppendCall {
   StoredCache cache;
   KvHeads heads;

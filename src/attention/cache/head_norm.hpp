@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The norm of single heads, for normalize_heads() and append(). Cannot fail and allocates nothing.
+// Norms of heads, for normalize_heads() and append(). No function here fails or allocates.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,6 @@ struct StoreJob {
 };
 void store_elements(const StoreJob& job, const kernels::CacheKernels& kernels) noexcept;
 
-// Heads of one token.
 struct HeadsOfToken {
   const std::byte* src;
   std::int64_t head_stride;  // in elements

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks a norm, and the dtype in which heads are stored, for every function that takes them.
+// Checks a norm and the dtype in which heads are stored.
 #pragma once
 
 #include <cstdint>

@@ -89,7 +89,6 @@ void store_block(const FloatRun& of, std::int64_t t, const HeadBlock& block, flo
   }
 }
 
-// Rotates a block of float32 into `rotated`.
 void rotate_floats(const FloatRun& of, std::int64_t t, const HeadBlock& block, float* floats,
                    float* rotated) {
   const Transfer transfer{.dst = buffer_view(rotated, block), .src = buffer_view(floats, block)};
@@ -123,7 +122,6 @@ void normalize_then_rotate(const FloatRun& of, std::int64_t t) {
   });
 }
 
-// Writes the block's heads as float32.
 void widen_block(const FloatRun& of, const HeadBlock& block, float* floats) {
   for (std::int64_t i = 0; i < block.heads; ++i) {
     scale_features(floats + i * block.token.features, block.token,
@@ -132,7 +130,6 @@ void widen_block(const FloatRun& of, const HeadBlock& block, float* floats) {
   }
 }
 
-// Writes the block's heads, rotated, in float32.
 void rotate_block(const FloatRun& of, std::int64_t t, const HeadBlock& block, float* rotated) {
   alignas(64) Buffer buffer;
   widen_block(of, block, buffer.data());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks the rotations of every shift, and that the keys before and after it fit together.
+// Checks a shift: its rotations, and the keys before and after the shift.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of a shift. A pair's phase is its new position's phase minus its old position's, modulo
-// 2^64 (a full turn), so no difference of angles is ever rounded. Each row is evaluated from its
-// own phases, not from a nearby row, so a row has the same bits for one token as for all.
+// 2^64 (a full turn), so no difference of angles is ever rounded. Each row is computed from its own
+// phases, so its bits do not depend on the number of tokens.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -124,7 +124,7 @@ HeadWindow rotated_window(HeadWindow window) {
   return window;
 }
 
-// True if a and b differ by a whole number.
+// True if a and b are integers, or have the same sign and the same fractional part.
 bool have_equal_parts(const SplitPosition& a, const SplitPosition& b) {
   return a.significand == b.significand &&
          (a.is_integer() || (a.right_shift == b.right_shift && a.negative == b.negative));
@@ -134,8 +134,8 @@ double part_of(const SplitPosition& place) {
   return std::ldexp(static_cast<double>(place.significand), -place.right_shift);
 }
 
-// For positions on opposite sides of 0: true if their fractional parts add up to 1, so that the
-// positions differ by a whole number. Exact: the larger part is at least a half.
+// True if a and b are on opposite sides of 0 and their fractional parts add up to 1. They then
+// differ by a whole number. Exact: the larger part is at least a half.
 bool have_parts_of_one(const SplitPosition& a, const SplitPosition& b) {
   const auto [smaller, larger] = std::minmax({part_of(a), part_of(b)});
   return a.negative != b.negative && 1 - larger == smaller;
@@ -149,7 +149,7 @@ std::optional<std::uint64_t> whole_distance(const SplitPosition& from, const Spl
   return from.negative ? moved + 1 : moved - 1;
 }
 
-// Number of tokens whose positions may differ: at most 1 with a stride of 0, whatever `tokens` is.
+// Number of tokens whose positions may differ: at most 1 if the stride of tokens is 0.
 std::int64_t different_tokens(const Positions& positions) {
   const std::int64_t tokens = tokens_of(positions);
   if (std::holds_alternative<ConsecutivePositions>(positions)) return tokens;
@@ -187,8 +187,8 @@ RowSharing sharing_of(const RotatedAt& from, const RotatedAt& to, const TokenCou
   return is_shared ? RowSharing::one_for_all : RowSharing::each_token;
 }
 
-// Turns of pairs [pair, pair + count); padding gets none. Fractional positions also need the whole
-// turns per position, as in make_rotations(). Integers need only the fraction.
+// Turns of pairs [pair, pair + count); 0 for padding. Integer positions need only the fraction of a
+// turn. Fractional positions also need the whole turns per position.
 BlockTurns turns_at(const RotatedAt& side, std::int64_t pair, std::int64_t count) {
   BlockTurns turns{};
   const bool between = std::holds_alternative<TokenArray<double>>(side.positions);

@@ -50,7 +50,7 @@ struct SlotRange {
   std::int64_t end = 0;
 };
 
-// Calls visit(slot) for every stored token until it returns false. Returns true if it never did.
+// Calls visit(slot) for every stored token. Stops and returns false if visit returns false.
 template <class Visit>
 bool for_each_slot(const SlotReader& slots, Visit visit) {
   for (std::int64_t b = 0; b < slots.batch(); ++b) {

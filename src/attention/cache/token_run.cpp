@@ -16,7 +16,7 @@ static_assert(std::ranges::none_of(all_pairings, [](Pairing pairing) {
   return reads_halves(pairing) && !writes_halves(pairing);
 }));
 
-// The forward kernel that reads and writes these dtypes.
+// The forward kernel that reads elements of dtype `from` and writes `to`.
 kernels::Rotate kernel_for(const kernels::KernelTable& kernels, const Rotations& rotations,
                            DType from, DType to) {
   const PairOrder order = pair_order(rotations.window().pairing, Direction::forward);
@@ -28,14 +28,14 @@ kernels::Rotate kernel_for(const kernels::KernelTable& kernels, const Rotations&
   return to == DType::bf16 ? narrowing.bf16 : narrowing.f16;
 }
 
-// The tokens or heads of a run: count and strides, in elements.
+// The tokens or the heads of a run. Strides are in elements.
 struct Axis {
   std::int64_t count;
   std::int64_t src_stride;
   std::int64_t dst_stride;
 };
 
-// True if the axis's runs of `count` elements are contiguous, in src and in dst.
+// True if groups of `count` elements are adjacent along the axis, in src and in dst.
 bool continues(const Axis& axis, std::int64_t count) {
   return axis.count == 1 || (axis.src_stride == count && axis.dst_stride == count);
 }

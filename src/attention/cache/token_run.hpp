@@ -12,8 +12,8 @@
 
 namespace rotary {
 
-// A run of batch row `batch`. transfer: views of batch 1 with the run's tokens and adjacent
-// features; dst may have another dtype than src.
+// Tokens of one batch row. transfer: views of batch 1 with the run's tokens and adjacent features;
+// dst may have another dtype than src.
 struct TokenRun {
   Transfer transfer;
   std::int64_t batch;
@@ -25,7 +25,7 @@ struct TokenRun {
 void store_features(const Transfer& run, std::int64_t begin, std::int64_t end,
                     const kernels::CacheKernels& kernels) noexcept;
 
-// Stores A R k for keys k. Copies features outside the rotary window.
+// Stores the rotated keys, times the attention factor. Copies features outside the rotary window.
 void store_rotated(const TokenRun& run, const Rotations& rotations,
                    const kernels::KernelTable& kernels) noexcept;
 

@@ -23,7 +23,7 @@ constexpr double least_products = 0x1p19;
 
 constexpr std::uintptr_t line = 64;
 
-// Keeps the bytes of the sums of these heads within int64.
+// Keeps the bytes of this many heads' sums within int64.
 constexpr std::int64_t most_heads_at_once = std::int64_t{1} << 24;
 
 LinearHeads with_used_strides(const LinearHeads& heads) {
@@ -51,8 +51,8 @@ std::int64_t part_count(const LinearHeads& heads, const LinearSizes& sizes,
       std::min({most, static_cast<std::int64_t>(worth), key_heads(heads)}), 1);
 }
 
-// Number of heads of k that a part processes together: all its heads in a batch row if a token's
-// heads are closer in memory than a head's tokens, otherwise one.
+// Number of heads of k that a part processes together: one, unless a token's heads are closer in
+// memory than a head's tokens. Then all the part's heads in a batch row.
 std::int64_t heads_at_once(const LinearHeads& heads, std::int64_t parts) {
   const Extents& n = heads.k.extents;
   const Strides& s = heads.k.strides;

@@ -14,8 +14,8 @@
 
 namespace rotary {
 
-// A causal chunk ends before the largest exponent so far exceeds that at its first token by more
-// than this. Rescaling to the chunk's exponent then multiplies the first sums by at least e^-8.
+// The most that the largest exponent may grow after the first token of a causal chunk. Rescaling to
+// the chunk's exponent then multiplies the first token's terms by at least e^-8.
 inline constexpr double most_growth = 8;
 
 // The sum of keys in a query's denominator: up to the query's own key (add_up_keys), or one for all

@@ -16,7 +16,6 @@
 
 namespace rotary {
 
-// Tokens [begin, end) of one head.
 struct HeadTokens {
   std::int64_t batch = 0;
   std::int64_t head = 0;

@@ -40,7 +40,7 @@ class HeadPass {
   }
 
  private:
-  // Calls visit(begin, end) for each block of tokens, for every head before the next block.
+  // Calls visit(begin, end) for each block of tokens. All heads finish each block before the next.
   template <class Visit>
   void in_blocks(std::int64_t tokens, Visit visit) {
     const std::int64_t block = last_ - first_ > 1 ? tokens_of_block : tokens;
@@ -152,7 +152,7 @@ class HeadPass {
     });
   }
 
-  // Heads of q per head of k; 0 if they have no elements to write.
+  // Heads of q per head of k; 0 if out has no elements.
   [[nodiscard]] std::int64_t group() const {
     if (!has_elements(call_.out.extents)) return 0;
     return call_.heads.q.extents.heads / call_.heads.k.extents.heads;

@@ -27,7 +27,6 @@ struct KeyHeads {
   std::int64_t end = 0;
 };
 
-// Bytes of memory per part of the call.
 [[nodiscard]] std::int64_t bytes_of_part(const LinearSizes& sizes, DType dtype) noexcept;
 
 // memory: bytes_of_part(), aligned to 64, used by this part alone.

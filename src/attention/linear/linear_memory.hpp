@@ -12,8 +12,7 @@
 
 namespace rotary {
 
-// Most tokens of a chunk. Causal attention multiplies matrices of this size within a chunk. That is
-// little work next to the sums of 64 features.
+// Most tokens of a chunk. Within a chunk, causal attention multiplies matrices of this size.
 inline constexpr std::int64_t most_tokens_at_once = 64;
 
 // Queries of a chunk whose weights are kept at a time.

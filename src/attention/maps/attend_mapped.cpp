@@ -18,7 +18,7 @@
 namespace rotary {
 namespace {
 
-// Checks that a map can use the frequencies and that q has their features.
+// Checks that a map can use the frequencies, and that they have the head_dim of q.
 Status check_frequencies(const Frequencies* frequencies, const Extents& q) {
   if (frequencies == nullptr) return invalid_argument("frequencies must be given, got null");
   if (auto status = validate(*frequencies, TokenArray<double>{}); !status) return status;

@@ -15,7 +15,7 @@ namespace rotary {
 // The result of one attention, with views of it for attend(): [batch, tokens, heads, features].
 class PartialResult {
  public:
-  // Requires extents whose number of elements fits.
+  // Requires a number of elements that fits int64.
   explicit PartialResult(const Extents& extents);
 
   [[nodiscard]] HeadsView values() noexcept;
@@ -29,7 +29,6 @@ class PartialResult {
   std::vector<float> log_sum_exp_;  // [batch, tokens, heads]
 };
 
-// Destination of a result.
 struct ResultViews {
   HeadsView out;
   std::optional<ScoresView> log_sum_exp;

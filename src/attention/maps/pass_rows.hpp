@@ -35,7 +35,7 @@ class PassRows {
  public:
   PassRows(TokenPositions positions, Role role) : positions_(std::move(positions)), role_(role) {}
 
-  // frequencies: those of the pass, already divided by pass.slower.
+  // frequencies: already divided by pass.slower.
   [[nodiscard]] Status make(const MapPass& pass, const Frequencies& frequencies);
 
   // Requires a successful make().

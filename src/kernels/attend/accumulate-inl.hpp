@@ -183,7 +183,7 @@ HWY_INLINE ScoreChanges from_row(ScoreChanges changes, std::int64_t row) {
 }
 
 // Calls visit(rows, row) for all rows: as many at a time as a register tile holds, then four, then
-// one. Each row's computation is the same in all three.
+// one. A row is computed in the same way in each case.
 template <class Visit>
 HWY_INLINE void for_each_register_tile(std::int64_t rows, const Visit& visit) {
   std::int64_t row = 0;
@@ -195,7 +195,7 @@ HWY_INLINE void for_each_register_tile(std::int64_t rows, const Visit& visit) {
   visit_all(std::integral_constant<std::int64_t, 1>());
 }
 
-// Rows taken together at the edges of their limits: keys that they all share are added at once.
+// Rows that are added together at the edges of their limits. Shared keys are added at once.
 inline constexpr std::int64_t edge_rows = 4;
 
 // Adds to each row the values of its keys, keys_of(row).
@@ -239,7 +239,7 @@ HWY_INLINE void add_values_within_limits(const TileOfRows& tile, std::int64_t ro
   }
 }
 
-// As above, for rows whose keys a mask selects.
+// As add_values_within_limits(), for rows whose keys a mask selects.
 HWY_INLINE void add_seen_values(const TileOfRows& tile, std::int64_t rows,
                                 const std::uint64_t* seen) {
   for_each_register_tile(rows, [&](auto count, std::int64_t first) HWY_ATTR {

@@ -190,9 +190,8 @@ struct DistanceFormulaJob {
   float* values;  // unaligned; up to lane_multiple beyond the last one are written
 };
 
-// Floats in one row of SoftmaxState::sums_of_weights. The places have a margin of at least
-// lane_multiple floats on each side. The sum in the margin before them belongs to the first place,
-// the sum after them to the last.
+// Floats in one row of SoftmaxState::sums_of_weights. A row has a margin of at least lane_multiple
+// floats on each side of its places. Sums in a margin belong to the nearest place.
 [[nodiscard]] constexpr std::int64_t sums_of_weights_size(std::int64_t places) {
   return rounded_up(places, lane_multiple) + 2 * lane_multiple;
 }
@@ -306,7 +305,7 @@ struct DistanceScoresJob {
 // Adds each place's vector, times the place's sum of weights, to the sums of values.
 struct PlaceValuesJob {
   SoftmaxState state;
-  const RowLimits* limits;  // [rows]; their keys are places, and only those are read
+  const RowLimits* limits;  // [rows]; of places instead of keys; no other places are read
   std::int64_t rows;
   std::int64_t features;
   const float* values;  // packed; state.places of them

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The attention kernels of one instruction set.
 #include "kernels/target.hpp"
 #if ROTARY_COMPILE_TARGET
 // Include after target.hpp.

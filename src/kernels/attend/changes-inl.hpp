@@ -126,7 +126,6 @@ HWY_NOINLINE inline float change_row(const ScoreChanges& changes, std::int64_t i
   return hn::GetLane(hn::MaxOfLanes(d, largest));
 }
 
-// Keys of a tile as bits.
 struct TileBits {
   std::uint64_t words[words_of_tile];
 

@@ -46,7 +46,7 @@ HWY_INLINE hn::Vec<D> exp2_in_range(D d, hn::Vec<D> x) {
   return hn::Mul(p, hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(di, shifted))));
 }
 
-// As above, for any x <= 0. For x < -126 the absolute error is up to 2^-126. Gives 0 for x <= -127.
+// As exp2_in_range(), for x <= 0. Absolute error up to 2^-126 for x < -126; 0 for x <= -127.
 template <class D>
 HWY_INLINE hn::Vec<D> exp2(D d, hn::Vec<D> x) {
   const auto least = hn::Set(d, -127.0F);
@@ -85,7 +85,6 @@ HWY_INLINE hn::Vec<D> weigh(D d, float* scores, KeyRange panels, float base) {
   return hn::Add(even, odd);
 }
 
-// One row of a SoftmaxState.
 struct StateRow {
   float* max;
   float* sum;

@@ -331,12 +331,12 @@ HWY_INLINE void weigh_tile(const StreamJob& job, const StreamTile& tile) {
   multiply_by_scales(job, tile, job.value_scales);
 }
 
-// The keys of the job at these places of the tile.
+// The keys of the job at `places` of the tile.
 HWY_INLINE KeyRange keys_at(const StreamTile& tile, const KeyRange& places) {
   return {tile.first + places.begin, tile.first + places.end};
 }
 
-// Scores keys of one tile and adds values of another, at places [part.begin, part.end) of both.
+// Scores keys of one tile and adds values of another, at places [part.begin, part.end) of each.
 template <class T>
 HWY_INLINE void score_and_add(const StreamJob& job, const StreamTile& scored,
                               const StreamTile& added, KeyRange part) {

@@ -80,7 +80,6 @@ struct BlockFetching {
   std::uintptr_t ahead;
 };
 
-// Location of a key in its block.
 struct BlockPlace {
   const void* block;
   std::int64_t key;

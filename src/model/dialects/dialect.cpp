@@ -126,8 +126,8 @@ void note(const DialectRule& rule, DialectReading& reading) {
     reading.acted.push_back(&rule);
 }
 
-// Applies the rule to each embedding of the model. Applies it once to a model without one, because
-// a rule may change other members of the model.
+// Applies the rule to each embedding of the model. Applies it once to a model without embeddings,
+// because a rule may change other members of the model.
 void apply(const DialectRule& rule, const StatedKeys& stated, const EngineVersion& version,
            DialectReading& reading) {
   ModelRotary nothing{.layer_type = {},
@@ -204,7 +204,7 @@ StatedKeys stated_keys(const Json& part) {
   return stated;
 }
 
-// Applies the rules that change keys to the resolved part of the config. Returns rules that acted.
+// Applies rules that change keys to the model's part of the config. Returns those that acted.
 std::vector<const DialectRule*> edit(Json& part, const ModelSpec& model, const Dialect& dialect) {
   std::vector<const DialectRule*> acted;
   ConfigEdit target{part.object(), model.model_type, version_of(dialect)};
@@ -237,7 +237,7 @@ Result<DialectReading> read_config(Json config, const Dialect& dialect,
   reading.acted = edit(part, resolved->model, dialect);
   if (!reading.acted.empty()) {
     ResolveOptions edited = options;
-    edited.overrides.clear();  // they are in the config
+    edited.overrides.clear();  // the config has them already
     auto read = resolve_json(config, edited);
     if (read)
       resolved = std::move(read);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys of rope dictionaries that some engine reads. Transformers does not; resolve() refuses them.
+// Keys of rope dictionaries that engines read but Transformers does not. resolve() refuses them.
 #include <array>
 #include <string_view>
 #include <utility>
@@ -32,7 +32,7 @@ bool is_of_type(const Json& dictionary, std::string_view rope_type) {
 
 }  // namespace
 
-// If dictionaries have different values of a key, the later one keeps it, and resolve() refuses it.
+// Leaves a key in place if an earlier dictionary had another value: resolve() refuses it.
 EngineKeys take_engine_keys(Json& config) {
   EngineKeys taken;
   std::vector<Json*> left = {&config};

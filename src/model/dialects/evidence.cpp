@@ -42,8 +42,7 @@ std::string_view rule_of(const Scaling& scaling) {
   return found == known.end() ? "other" : *found;
 }
 
-// Two more cells of a config. They need no row: if none names them, they count as tried together
-// with the form "plain".
+// Cells that evidence need not cover. A row decides about them only if it names them.
 constexpr std::string_view own_head_dim = "own_head_dim", no_base = "no_base";
 
 bool has_own_head_dim(const Json& part) {

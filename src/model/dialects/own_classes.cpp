@@ -59,7 +59,7 @@ struct BaseOfClass {
   double base = 0;
 };
 
-// Default bases that classes had up to release `last`; later releases have others.
+// Default bases that classes had up to release `last`; later releases have other defaults.
 constexpr std::array bases = {BaseOfClass{"cohere", always, 10000},
                               BaseOfClass{"falcon_h1 kyutai_speech_to_text", always, 100000},
                               BaseOfClass{"qwen3_vl_moe_text qwen3_vl_text", always, 5e6},

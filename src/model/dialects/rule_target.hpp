@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The target of a dialect's rule: one rotary embedding of a model at a time.
+// The targets of dialect rules, and changes that several rules make to them.
 #pragma once
 
 #include <cstdint>
@@ -94,7 +94,7 @@ void compute_yarn_attention_factor(RuleTarget& target);
 void compute_yarn_factor_of_mscales(RuleTarget& target);
 // Sets LongRoPE's factor to max_position_embeddings / original_max_position_embeddings.
 void take_longrope_factor_of_lengths(RuleTarget& target);
-// As above, and computes A from that factor, except for lists with their own A.
+// Does the same, then computes A from that factor. Lists with their own A keep it.
 void compute_longrope_attention_factor(RuleTarget& target);
 void choose_longrope_list_once(RuleTarget& target);
 void drop_dynamic(RuleTarget& target);
@@ -113,7 +113,7 @@ void read_alpha(RuleTarget& target);
 
 }  // namespace dialects
 
-// An engine with a rule, the rule's evidence, and its first and last release (inclusive; 0.0: all).
+// An engine with a rule, the evidence, and the first and the last release with the rule (0.0: all).
 struct Seen {
   Engine engine;
   Evidence kind;

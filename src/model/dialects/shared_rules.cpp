@@ -78,7 +78,7 @@ void compute_longrope_attention_factor(RuleTarget& target) {
   take_longrope_factor_of_lengths(target);
   auto* const longrope = rule_of<LongRopeScaling>(target);
   if (longrope == nullptr || !longrope->attention_factor) return;
-  // Phi-3's "yarn" has LongRoPE's lists and YaRN's attention factor, in this engine, too.
+  // Phi-3's "yarn" has LongRoPE's lists, and keeps YaRN's attention factor.
   if (*longrope->attention_factor == 0.1 * std::log(longrope->factor) + 1) return;
   set(target, longrope->attention_factor, std::optional<double>());
 }

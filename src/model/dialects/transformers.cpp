@@ -59,7 +59,7 @@ void refuse_null_factor(RuleTarget& target) {
     refuse(target, "it takes the logarithm of factor, which is null");
 }
 
-// Refuses a null head_dim: the families below keep it null, and rules but linear multiply it.
+// Refuses a null head_dim: these families keep it null, and every rule except linear multiplies it.
 void refuse_null_head_dim(RuleTarget& target) {
   const std::string_view family = target.model.model_type;
   if (family != "mistral" && family != "mixtral" && family != "minimax") return;
@@ -115,7 +115,7 @@ void remember_lengths(RuleTarget& target) {
   if (rule_of<DynamicNtkScaling>(target) != nullptr) set(target, target.lengths, policy);
 }
 
-// remember_lengths() for classes of this kind and, up to release `last`, for all.
+// Calls remember_lengths() for classes of this kind and, up to release `last`, for all classes.
 template <LengthPolicy policy, OwnClass kind, EngineVersion last>
 void remember_lengths_of(RuleTarget& target) {
   if (own_class(target.model.model_type, target.version) == kind || target.version <= last)

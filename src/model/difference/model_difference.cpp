@@ -62,8 +62,8 @@ struct Side {
   }
 };
 
-// The next position to compare if every row has its own frequencies. While the first wrong row is
-// unknown, positions up to single_rows follow one by one; others are powers of two or the last.
+// The next position to compare if every row has its own frequencies. While no row differs, it is
+// one higher up to single_rows; otherwise a power of two or the last.
 std::int64_t next_row(std::int64_t position, bool may_be_first, std::int64_t context) {
   const bool one_by_one = may_be_first && position < single_rows;
   if (one_by_one || position + 1 >= context) return position + 1;
@@ -128,8 +128,8 @@ void add_layer(std::vector<RotaryDifference>& pairs, std::size_t one, std::size_
   if (layer) found->layers.push_back(*layer);
 }
 
-// The embeddings to compare: those of the same layer if both models list equally many layers,
-// otherwise those with the same name or, without one, the same index.
+// The embeddings to compare. If both models list equally many layers: those of the same layer.
+// Otherwise: those with the same name, or with the same index if no name matches.
 std::vector<RotaryDifference> embedding_pairs(const ModelSpec& one, const ModelSpec& other) {
   std::vector<RotaryDifference> pairs;
   if (!one.layers.empty() && one.layers.size() == other.layers.size()) {

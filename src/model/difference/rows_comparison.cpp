@@ -18,7 +18,7 @@ bool read_alike(const HeadWindow& one, const HeadWindow& other) {
          one.blocks == other.blocks && reads_halves(one.pairing) == reads_halves(other.pairing);
 }
 
-// Frequencies for text, whose position is the same on all axes. On dense axes, they add up.
+// Frequencies for text, whose position is the same on all axes. Frequencies of dense axes add up.
 template <class Number>
 std::vector<Number> of_text(const Frequencies& frequencies, const std::vector<Number>& table) {
   if (!frequencies.axes.is_dense()) return table;
@@ -63,7 +63,7 @@ void RowsComparison::add(const Frequencies& one, const Frequencies& other, Posit
 }
 
 void RowsComparison::find_first(const std::vector<DriftingPair>& pairs, PositionSpan span) {
-  // If two points are farther apart than √2 times the tolerance, one component exceeds it.
+  // If points are more than √2 * tolerance apart, one component differs by more than the tolerance.
   for (const DriftingPair& pair : pairs) {
     const auto sure = pair.first_beyond(std::numbers::sqrt2 * row_tolerance * (1 + 0x1p-30), span);
     if (sure) span.last = *sure + 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Default sizes of configuration classes in Transformers. A config inside another config, of a
-// language model (LLaVA 1.5, Qwen2-Audio, Idefics) or a tower, may lack them; others may not.
+// Default sizes of configuration classes in Transformers. A language model (LLaVA 1.5, Qwen2-Audio,
+// Idefics) or tower inside another config may lack sizes; other configs must state them.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct ClassSizes {
   std::optional<double> rope_theta = {};  // absent: the family's
 };
 
-// The sizes that the wrapper sets for its language model, else those of its class; null if neither.
+// The sizes that the wrapper sets for its language model, else those of the model's class, or null.
 [[nodiscard]] const ClassSizes* class_sizes(std::string_view wrapper, std::string_view model_type);
 
 }  // namespace rotary

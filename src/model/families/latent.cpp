@@ -127,7 +127,7 @@ constexpr std::array latent_rows = {
            .head = {.latent = LatentAttention{}}},
     with_switch(deepseek_v3("deepseek_v3", 10000, 128)),
     deepseek_v32(),
-    // Uses DeepSeek-V3's class; Transformers has no configuration file of its own for it.
+    // Uses DeepSeek-V3's class; Transformers has no configuration file for kimi_k2.
     from("deepseek_v3", with_switch(deepseek_v3("kimi_k2", {}, 128))),
     with_switch(deepseek_v3("glm4_moe_lite", 10000, 192)),
     deepseek_v3("glm_moe_dsa", 10000, 192),

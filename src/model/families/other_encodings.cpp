@@ -101,8 +101,8 @@ constexpr std::array other_encodings_rows = {
     sinusoidal("kosmos_2_text_model kosmos_2_5_text_model", fairseq, kosmos_keys),
     sinusoidal("musicgen_decoder musicgen_melody_decoder", {musicgen_sinusoidal}),
     sinusoidal("videomae", {transformer_sinusoidal}),
-    // whisper/modeling_whisper.py: learned vectors in the decoder, fixed ones (sinusoids()) in the
-    // encoder. The encoder has max_source_positions positions, by default 1500.
+    // whisper/modeling_whisper.py: learned vectors in the decoder, sinusoids() in the encoder. The
+    // encoder has max_source_positions positions, by default 1500.
     Family{.model_type = "whisper",
            .encoding = LayerEncoding::learned,
            .keys = {.hidden_size = "d_model", .layers = "decoder_layers"},

@@ -12,7 +12,7 @@ constexpr std::array partial_rows = {
     Family{.model_type = "glm4_moe nemotron",
            .base = {10000},
            .part = {.given_by = PartialRotary::fraction, .fraction = 0.5}},
-    // gpt_neox/configuration_gpt_neox.py reads only these two names outside the dictionary.
+    // gpt_neox/configuration_gpt_neox.py: outside the dictionary, rotary_emb_base and rotary_pct.
     Family{.model_type = "gpt_neox",
            .base = {.otherwise = 10000, .key = "rotary_emb_base"},
            .part = {.given_by = PartialRotary::fraction, .fraction = 0.25, .key = "rotary_pct"}},
@@ -43,7 +43,7 @@ constexpr std::array partial_rows = {
            .base = {8e6},
            .part = {.given_by = PartialRotary::fraction},
            .head = {.dim = 64}},
-    // Published files have rotary_dim 64 of 128. The class computes an absent fraction from it.
+    // Published files have rotary_dim 64 of 128. The class derives an absent fraction from that.
     Family{.model_type = "minimax_m2",
            .base = {5e6},
            .part = {.given_by = PartialRotary::fraction, .rotary_dim_key = RotaryDimKey::read},

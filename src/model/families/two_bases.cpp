@@ -11,7 +11,7 @@ namespace {
 
 constexpr LayerPattern every_sixth_full = {.interval_key = "sliding_window_pattern", .interval = 6};
 
-// Trained contexts are those of the classes (Gemma3TextConfig); configs of Gemma lack them.
+// Trained contexts come from the classes (Gemma3TextConfig), because configs of Gemma lack them.
 constexpr Family gemma3(std::string_view model_type) {
   return {.model_type = model_type,
           .head = {.dim = 256},

@@ -24,7 +24,7 @@ enum class RopeType {
   neox_or_mrope,
 };
 
-// The condition for a model to have sliding layers; SlidingForm::period or the file says which.
+// The condition for sliding layers. SlidingForm::period or the file says which layers slide.
 enum class SlidingIf {
   never,
   always,
@@ -33,7 +33,6 @@ enum class SlidingIf {
   of_64,     // if there are 64 layers (EXAONE 4 32B)
 };
 
-// The base of sliding layers.
 enum class SlidingBase {
   of_full,       // rope.freq_base_swa, else rope.freq_base
   ten_thousand,  // rope.freq_base_swa, else 10000
@@ -50,7 +49,7 @@ enum class SlidingRule {
 struct SlidingForm {
   SlidingIf present = SlidingIf::never;
   std::int64_t period = 0;   // slides if layer % period < period - 1; 0: an array in the file
-  bool dense_first = false;  // instead layer % period != 0
+  bool dense_first = false;  // slides if layer % period != 0 instead
   SlidingBase base = SlidingBase::of_full;
   SlidingRule rule = SlidingRule::as_full;
 };
@@ -72,9 +71,9 @@ enum class GgufTemperature {
   keys,      // temperature_scale and temperature_length
 };
 
-// The layers without attention. by_head_count: those with attention.head_count_kv 0. interval_4 and
-// interval_8: those of attention.recurrent_layers or, without that list, all but every 4th or 8th;
-// full_attention_interval may replace the 4 or 8. all: every layer.
+// The layers without attention. by_head_count: attention.head_count_kv is 0. interval_4,
+// interval_8: attention.recurrent_layers lists them; else all but every 4th or 8th, or every
+// full_attention_interval-th. all: every layer.
 enum class Recurrent { by_head_count, interval_4, interval_8, all };
 
 enum class Converted {
@@ -84,7 +83,7 @@ enum class Converted {
 };
 
 struct GgufArchitecture {
-  std::string_view name;  // in the tables: all names with this row
+  std::string_view name;  // in tables, the names of all architectures with this row
   RopeType rope = RopeType::none;
   LayerEncoding encoding =
       LayerEncoding::rotary;  // another encoding: the layers have no rope operation

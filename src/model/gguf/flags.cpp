@@ -18,7 +18,7 @@ struct NumberFlag {
   std::string_view name;
   std::string_view parameter;
   std::optional<double> LlamaCppFlags::*value;
-  double unset;  // at most this number: the file's value stays
+  double unset;  // the file's value stays for numbers up to this one
 };
 // NumberFlag::unset of flags that llama.cpp ignores only if they are negative.
 constexpr double below_zero = -0x1p-149;

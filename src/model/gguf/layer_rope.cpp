@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::int64_t widest_head = std::int64_t{1} << 20;
 
-// The width of a head's keys: attention.key_length (sliding layers and latent attention may have
-// other keys), else embedding_length / head_count.
+// The width of a head: attention.key_length (or its variant for sliding layers or latent
+// attention), else embedding_length / head_count.
 std::int64_t head_width(const GgufModelFile& file, LayerKind kind) {
   const GgufKeys& keys = file.keys;
   if (kind == LayerKind::sliding) {
@@ -67,8 +67,8 @@ void read_widths(const GgufModelFile& file, LayerKind kind, LayerRope& layer) {
   layer.nope_head_dim = file.row.is_latent ? head - turning : 0;
 }
 
-// Whether flags change the base and factor of these layers. They do not for sliding layers with
-// their own base: get_rope_freq_base and get_rope_freq_scale in src/llama-model.cpp.
+// Whether flags change the base and factor of these layers. Flags do not affect sliding layers that
+// may have another base: get_rope_freq_base and get_rope_freq_scale in src/llama-model.cpp.
 bool follows_flags(const GgufModelFile& file, LayerKind kind) {
   return kind == LayerKind::full || file.row.sliding.base == SlidingBase::ignored;
 }
@@ -174,7 +174,7 @@ void read_scaling(const GgufModelFile& file, LayerKind kind, LayerRope& layer) {
     layer.attention_factor = attention * flags.attn_factor.value_or(1);
     return;
   }
-  // ggml's operation multiplies by the layer's growth; the context divides by that of full layers.
+  // ggml multiplies by grown() for these layers; the context divides by grown() for full layers.
   const auto grown = [](double scale) { return 1 + 0.1 * std::log(scale); };
   const double wanted = yarn_factor(file, factor) * attention;
   layer.attention_factor =

@@ -64,7 +64,7 @@ void read_pattern(const GgufKeys& keys, const SlidingForm& form, GgufLayers& lay
   }
 }
 
-// Whether a layer rotates, mostly by constants in llama.cpp.
+// Whether a layer rotates. Most patterns are constants in llama.cpp.
 bool rotates(Rotating rotating, const GgufLayers& layers, std::size_t layer) {
   switch (rotating) {
     case Rotating::sliding:

@@ -26,7 +26,7 @@ namespace {
 constexpr std::string_view architecture_key = "general.architecture";
 constexpr std::string_view commit = "0c1e5709";
 
-// An error for a split file other than the first, which alone has the model's keys.
+// Refuses split files other than the first, because only the first has the model's keys.
 Status check_split(const GgufMetadata& metadata) {
   const GgufKey* const number = find_gguf_key(metadata, "split.no");
   const GgufKey* const count = find_gguf_key(metadata, "split.count");

@@ -170,7 +170,7 @@ DealtPairs deal(const std::vector<std::int64_t>& sections, std::int64_t pairs, b
   return dealt;
 }
 
-// The sections in the file: three or four sizes, then zeros.
+// The sections in the file, filled up with zeros to four.
 std::optional<std::vector<std::int64_t>> sections_of(const GgufModelFile& file) {
   auto stated = file.keys.integers("rope.dimension_sections");
   if (!stated.value) return {};

@@ -13,7 +13,6 @@
 
 namespace rotary {
 
-// The facts about a file while its rotary embeddings are read.
 struct GgufModelFile {
   const GgufMetadata& metadata;
   const GgufArchitecture& row;

@@ -16,8 +16,8 @@
 namespace rotary {
 namespace {
 
-// Adds the probable base of the checkpoint if it differs from the file's float32. This is the
-// shortest decimal number that rounds to the float32.
+// Adds the probable base of the checkpoint if it is not the file's float32. The probable base is
+// the shortest decimal number that rounds to that float32.
 void add_base(const GgufModelFile& file, std::string_view name, std::vector<std::string>& said) {
   const auto stated = file.keys.number(name);
   if (!stated.value) return;

@@ -11,8 +11,8 @@ namespace rotary {
 
 [[nodiscard]] std::vector<std::string> unstated_in(const GgufModelFile& file);
 
-// Warns about keys of YaRN that llama.cpp does not read, and about missing tensors without which it
-// does not load the file.
+// Warns about keys of YaRN that llama.cpp does not read, and about missing tensors that llama.cpp
+// needs to load the file.
 void warn_about_yarn(const GgufModelFile& file);
 
 // Warns about lengths, factors and tensors that contradict one another.
@@ -20,7 +20,7 @@ void warn_about_contradictions(const GgufModelFile& file);
 
 void warn_about_flags(const GgufModelFile& file);
 
-// Warns about keys of rope and attention that neither a reader nor llama.cpp reads. Call last.
+// Warns about keys of rope and attention that neither this code nor llama.cpp reads. Call last.
 void warn_about_unread(const GgufModelFile& file);
 
 }  // namespace rotary

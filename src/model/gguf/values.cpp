@@ -15,7 +15,7 @@
 namespace rotary {
 namespace {
 
-// Bytes of a value, by the number of its type; for strings the fewest; 0 for arrays.
+// Bytes of a value of each type: the fewest for strings, 0 for arrays.
 constexpr std::array<std::uint64_t, 13> bytes_of_types = {1, 1, 2, 2, 4, 4, 4, 1, 8, 0, 8, 8, 8};
 
 constexpr std::uint64_t bytes_of(GgufType type) {

@@ -120,7 +120,7 @@ class StrictHandler final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   std::string_view document_;
-  std::span<const NonFinite> non_finite_;  // those that follow
+  std::span<const NonFinite> non_finite_;  // those not reached yet
   std::size_t strings_ = 0;                // keys included
   // The open containers, outermost first. Only the innermost grows, so these pointers stay valid.
   std::vector<Json*> open_;

@@ -42,7 +42,7 @@ class Json {
   [[nodiscard]] bool is_array() const { return holds<Array>(); }
   [[nodiscard]] bool is_object() const { return holds<Object>(); }
 
-  // These require a value of the type in the name; numbers are converted.
+  // Each requires a value of the type in its name. Numbers are converted.
   [[nodiscard]] bool boolean() const { return std::get<bool>(value_); }
   [[nodiscard]] std::int64_t integer() const;
   [[nodiscard]] double number() const;

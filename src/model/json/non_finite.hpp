@@ -19,8 +19,8 @@ struct NonFiniteNumbers {
   std::vector<NonFinite> numbers;
 };
 
-// Replaces such values by text of equal length, so that a JSON parser accepts the text and
-// reports the right positions. The returned text is empty if there are none.
+// Replaces these numbers by text of equal length: a JSON parser then accepts the text and reports
+// the right positions. The returned text is empty if there are no such numbers.
 [[nodiscard]] NonFiniteNumbers take_non_finite(std::string_view text);
 
 }  // namespace rotary

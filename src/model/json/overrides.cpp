@@ -13,7 +13,7 @@
 namespace rotary {
 namespace {
 
-// Limits nesting to the depth of configs.
+// Limits the levels of a key to half of max_config_depth.
 Status check_depth(const ConfigOverride& change) {
   const auto levels = 2 + std::count(change.key.begin(), change.key.end(), '.');
   if (levels <= max_config_depth / 2) return {};

@@ -19,9 +19,9 @@ namespace rotary {
 // or a part of it is empty, or a value on the way is not an object.
 [[nodiscard]] Status apply_overrides(Json& config, std::span<const ConfigOverride> overrides);
 
-// Checks that readers looked for every key that an override sets, for a key inside it or for the
-// rope dictionary around it: other code refuses unknown keys there. Keys set to null are not
-// checked. An unread key is a warning or invalid_argument, with the key that was probably meant.
+// Checks that readers looked for every key that an override sets, or for a key inside it. Null
+// values pass, and so do keys of a rope dictionary that was read: other code checks those. An
+// unread key is a warning or invalid_argument, with the key that was probably meant.
 [[nodiscard]] Status check_overrides(std::span<const ConfigOverride> overrides,
                                      const std::set<std::string>& asked,
                                      std::vector<std::string>& warnings);

@@ -93,7 +93,7 @@ class Reader {
   // Sets a text that error_about_others() adds to its message about this key.
   void explain(std::string_view key, std::string_view why) { explanations_.emplace_back(key, why); }
   // The error for the first key that is not null and was never asked for; nothing if there is none.
-  // Its message is "<key><is_not><the keys asked for>", with the most similar of these keys.
+  // The message is "<key><is_not><keys asked for>", then explain()'s text or a similar key.
   [[nodiscard]] std::optional<Error> error_about_others(ErrorCode code,
                                                         std::string_view is_not) const;
 

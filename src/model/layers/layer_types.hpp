@@ -23,7 +23,6 @@ inline constexpr std::string_view cross_attention = "cross_attention";
                                                         std::optional<std::int64_t> layers,
                                                         Sources& sources);
 
-// Whether a layer of this type has attention.
 [[nodiscard]] bool has_attention(std::string_view layer_type);
 
 }  // namespace rotary

@@ -143,7 +143,7 @@ QueryTemperature temperature_of_beta(const ModelConfig& config) {
       .scale = rope.llama_4_scaling_beta, .interval_tokens = original.value_or(0), .offset = 0};
 }
 
-// attn_temperature_tuning: true, absence or a number but 0 (published configs have 4) means yes.
+// attn_temperature_tuning: true, absence or a number except 0 (published configs have 4) means yes.
 bool tunes_temperature(Reader& config) {
   constexpr std::string_view key = "attn_temperature_tuning";
   const Json* const value = config.find(key);

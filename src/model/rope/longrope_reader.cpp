@@ -6,8 +6,8 @@
 namespace rotary {
 namespace {
 
-// The factor of a config in Transformers 5: the key factor, or else the ratio of the lengths, which
-// Transformers 4.57, vLLM and llama.cpp always use.
+// The factor as Transformers 5 reads it: the key factor, or else the ratio of the lengths.
+// Transformers 4.57, vLLM and llama.cpp always use the ratio.
 double config_factor(RopeReader& reader, std::int64_t original) {
   const auto factor = reader.number("factor");
   const auto longest = reader.context().max_position_embeddings;

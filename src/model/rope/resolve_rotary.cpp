@@ -95,7 +95,7 @@ Dimension rotary_dimension(const ModelConfig& config, const RopeParameters& rope
       return dimension;
     }
   }
-  if (config.family.head.latent) {  // head_dim is that of the rotated tensor
+  if (config.family.head.latent) {  // head_dim counts only rotated features
     const double cut =
         static_cast<double>(head_dim) / static_cast<double>(head_dim + config.nope_head_dim);
     const double whole = config.reader.number("head_dim").value_or(0);
@@ -272,7 +272,7 @@ void drop_axes_of_text(ModelRotary& rotary, const ModelConfig& config) {
   rotary.spec.axes.reset();
 }
 
-// Reports a broken requirement of the scaling rule as an error of the config.
+// Reports an invalid spec as an error of the config.
 void check_spec(const RotarySpec& spec, const ModelConfig& config, const ResolveOptions& options,
                 const Reader& dictionary) {
   const auto context =

@@ -10,8 +10,8 @@
 
 namespace rotary {
 
-// Takes mrope_section and similar keys, and rope types that mean only axes, out of the dictionary,
-// so that the reader of the scaling rule does not see them.
+// Removes mrope_section and similar keys, and rope types that mean only axes, from the dictionary.
+// The reader of the scaling rule must not see them.
 void take_axes(LayerTypeRope& rope, const Family& family, Findings& findings);
 
 // The axes of an embedding with this number of pairs; nothing if positions have one axis. If a

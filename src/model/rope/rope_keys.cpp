@@ -22,7 +22,7 @@ std::string to_lower(std::string_view text) {
   return lower;
 }
 
-// Switches that have no effect with this value.
+// Switches that have no effect with the value in the constant's name.
 constexpr std::string_view harmless_if_true =
     "rope rotary rope_full_precision use_rope original_rope use_rotary_pos_emb";
 constexpr std::string_view harmless_if_false =
@@ -53,7 +53,7 @@ std::string_view keys_of(RopeLabels labels) {
   return labels == RopeLabels::per_layer_lists ? "partial_rotary_factors" : "";
 }
 
-// Keys that some family reads and configs of others may have inherited.
+// Keys that some family reads. Configs of other families may have inherited these keys.
 constexpr std::array<std::string_view, 12> known = {
     "swa_rope_theta",  "rope_theta",      "rope_scaling",          "rope_parameters",
     "rotary_pct",      "rotary_emb_base", "partial_rotary_factor", "rotary_dim",

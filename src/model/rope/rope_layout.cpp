@@ -164,7 +164,7 @@ RopeLayout nested(const Dictionary& dictionary, const Family& family,
   return layout;
 }
 
-// Gives a dictionary without a base the one that the config has under `key`, or else `otherwise`.
+// If the dictionary has no base, sets it to the config's value of `key`, or else to `otherwise`.
 void fill_base(Reader& config, std::string_view key, double otherwise, LayerTypeRope& rope) {
   const auto base = key.empty() ? std::nullopt : config.number(key);
   const bool is_new =
@@ -198,7 +198,7 @@ void refuse_flat(Reader& config, const Family& family, const Dictionary& flat) {
       flat.json.size() > 0 ? shorten(flat.json.text()) : "none");
 }
 
-// UltraBERT: a list of bases replaces rope_parameters; a single base does not.
+// UltraBERT: adds an error for a single base, and for rope_parameters that are not nested.
 void check_bases(Reader& config, const Family& family, const Dictionary& dictionary) {
   const bool is_given = config.find("rope_parameters") != nullptr;
   const Json* const base = config.find("rope_theta");

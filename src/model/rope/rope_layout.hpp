@@ -24,10 +24,10 @@ struct LayerTypeRope {
   std::optional<bool> interleaves = {};        // mrope_interleaved
   double llama_4_scaling_beta = 0;             // 0: no query temperature
   Origin origin = Origin::stated;              // of the dictionary's keys
-  std::vector<std::string_view> assumed = {};  // keys whose value is the class's
+  std::vector<std::string_view> assumed = {};  // keys with the class's value
   std::string_view base_key = "rope_theta";    // the key that states the base
 
-  // The source of a key's value: the class, if the dictionary lacks the key.
+  // Origin::class_default if the dictionary lacks the key or has the class's value.
   [[nodiscard]] Origin origin_of(std::string_view key) const {
     const bool is_assumed = dictionary.find(key) == nullptr ||
                             std::find(assumed.begin(), assumed.end(), key) != assumed.end();

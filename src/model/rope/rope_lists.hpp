@@ -19,7 +19,7 @@ namespace rotary {
 struct Labelled {
   Json dictionaries;
   std::vector<std::string> of_layer;  // label of each layer
-  bool are_stated = true;             // the config has them
+  bool are_stated = true;             // the config states the dictionaries
   bool assumes_factor = false;        // the class sets the attention_factor of compress
 };
 
@@ -28,7 +28,7 @@ struct Labelled {
 [[nodiscard]] Labelled main_and_compress(Reader& config, const Json& dictionary,
                                          const std::vector<std::string>& layer_types);
 
-// Molmo 2: layers outside the list under this key have the base of the dictionary and no scaling.
+// Molmo 2: layers outside the list under this key keep the dictionary's base without scaling.
 void split_scaled_layers(Reader& config, std::string_view key, RopeLayout& layout);
 
 // Configs with layer_rope_theta: makes one dictionary for each base other than 0.

@@ -27,7 +27,6 @@ struct RopeContext {
   bool scales = true;  // false: every rule but default is refused
 };
 
-// A reader of a rope dictionary, with its RopeContext.
 class RopeReader : public Reader {
  public:
   RopeReader(Reader dictionary, Document document, const RopeContext& context)

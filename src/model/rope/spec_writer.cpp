@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A RotarySpec as the JSON text that parse_rotary_spec reads.
+// Writes a RotarySpec as JSON text that parse_rotary_spec() reads.
 #include <cmath>
 #include <optional>
 #include <string>
@@ -22,7 +22,7 @@ void add(Json::Object& object, std::string_view key, std::string_view value) {
   add(object, key, Json(std::string(value)));
 }
 
-// Adds each parameter under its key, without default enumerators.
+// Adds each parameter under its key. Leaves out default enumerators.
 struct ParameterWriter {
   Json::Object& object;
 

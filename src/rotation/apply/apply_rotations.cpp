@@ -14,8 +14,8 @@
 namespace rotary {
 namespace {
 
-// Rows hold A cos and A sin. The transpose negates the sine; the inverse, R^T / A, is also scaled
-// by 1/A².
+// Rows hold A cos and A sin. The transpose negates the sine. The inverse, R^T / A, negates the sine
+// and divides both by A².
 void set_scales(Direction direction, double attention_factor, kernels::RotateJob& job) {
   const double scale =
       direction == Direction::inverse ? 1 / (attention_factor * attention_factor) : 1;
@@ -94,7 +94,7 @@ constexpr std::int64_t heads_of_one_row = 32;
 
 // Rotates all tokens by one row (row_stride 0), which stays in registers. If all heads are equally
 // spaced, the kernel takes them as heads of one token. Otherwise it takes the tokens of a head as
-// heads. But if a token's heads are adjacent (a fused projection), the plain call is faster.
+// heads, except that the plain call is faster if heads are closer together than tokens.
 void turn_by_one_row(const kernels::RotateJob& all, kernels::Rotate kernel,
                      std::int64_t element_bytes) {
   const bool nest = all.tokens == 1 || (all.src_token_stride == all.heads * all.src_head_stride &&

@@ -23,10 +23,10 @@ struct ByteSpan {
 }
 
 // Number of elements from a view's first to its last. Nothing unless features are adjacent and each
-// other stride exceeds the reach of all smaller ones. Elements are then distinct.
+// other stride is at least the reach of all smaller ones, which makes elements distinct.
 [[nodiscard]] inline std::optional<std::int64_t> plain_reach(const Extents& n,
                                                              const Strides& s) noexcept {
-  // Products of two numbers are then below 2^56, and bytes below 2^62.
+  // Keeps products of two numbers below 2^56, and bytes below 2^62.
   constexpr auto limit = std::uint64_t{1} << 28;
   const auto any = static_cast<std::uint64_t>(n.batch | n.tokens | n.heads | n.features | s.batch |
                                               s.token | s.head);
@@ -44,8 +44,8 @@ struct ByteSpan {
   return nest && steps_over(n.batch, s.batch) ? std::optional(reach) : std::nullopt;
 }
 
-// The bytes of a view that passes check_view(), check_adjacent_features() and check_distinct().
-// Nothing if that is not sure.
+// The bytes of a view that surely passes check_view(), check_adjacent_features() and
+// check_distinct(). Nothing for other views.
 [[nodiscard]] inline std::optional<ByteSpan> plain_span(const ElementsView& view) noexcept {
   const auto size = static_cast<std::uint64_t>(view.element_bytes);
   const auto begin = reinterpret_cast<std::uintptr_t>(view.data);

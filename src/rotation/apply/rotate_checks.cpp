@@ -89,7 +89,6 @@ Status check(Direction direction, const Rotations& rotations) {
                           static_cast<std::int32_t>(direction));
 }
 
-// Checks one transfer by itself.
 Status check_transfer(const TransferNames& names, const Transfer& of, const Rotations& rotations) {
   const auto& [dst, src] = of;
   // Checks src first: in a wrapper that makes dst like src, the caller knows only src.

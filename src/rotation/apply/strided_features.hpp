@@ -25,9 +25,9 @@ struct StridedRotation {
 
 void rotate_strided_features(const StridedRotation& rotation) noexcept;
 
-// Rotates in place if pairs are written in another order than read, where a kernel alone would
-// overwrite features that it has not read. kernel: for rotation.order and the dtype. Requires equal
-// src and dst.
+// Rotates in place with pairs written in another order than read. A kernel alone would overwrite
+// features that it has not read. kernel: for rotation.order and the dtype. Requires equal src and
+// dst.
 void permute_in_place(const StridedRotation& rotation, kernels::Rotate kernel) noexcept;
 
 }  // namespace rotary

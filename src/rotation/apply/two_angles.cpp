@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cos and sin of all features are the rows of a head twice as wide, which has one pair for each
-// feature. There is no kernel, because only two models have two angles.
+// Each feature has its own angle. Their cos and sin are the rows of a head twice as wide, with one
+// pair for each feature. There is no kernel, because only two models have two angles.
 #include <algorithm>
 #include <array>
 #include <cmath>

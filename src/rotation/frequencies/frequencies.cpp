@@ -21,7 +21,6 @@ namespace rotary {
 
 namespace {
 
-// Adapts scaled frequencies to spec.numerics.
 Result<std::optional<GgmlAngles>> apply_numerics(const RotarySpec& spec,
                                                  const UnscaledRotary& rotary,
                                                  ScaledFrequencies& scaled) {
@@ -41,7 +40,7 @@ Result<std::optional<GgmlAngles>> apply_numerics(const RotarySpec& spec,
   return std::optional<GgmlAngles>(*std::move(angles));
 }
 
-// True if both round in the same way; `rounding` matters to Numerics::transformers only.
+// `rounding` matters to Numerics::transformers only.
 bool round_alike(const Frequencies& one, const Frequencies& other) {
   return one.numerics == other.numerics && one.ggml == other.ggml &&
          (one.numerics != Numerics::transformers || one.rounding == other.rounding);

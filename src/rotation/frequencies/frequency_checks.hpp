@@ -32,7 +32,6 @@ inline constexpr std::int64_t max_head_dim = std::int64_t{1} << 16;
 [[nodiscard]] Status validate(const Frequencies& frequencies, const Positions& positions);
 
 // A spec's frequencies without `turns` and `steps`, for code that compares many specs.
-
 struct SpecNumbers {
   HeadWindow window;
   ScaledFrequencies scaled;

@@ -38,7 +38,7 @@ class AnglesOfRule {
     return angles;
   }
 
-  // The converter writes the larger base b'. Pair 1 gives it: its frequency is b'^(-2/d).
+  // The converter writes the larger base b', found here from pair 1's frequency b'^(-2/d).
   Result<GgmlAngles> operator()(const NtkScaling&) const {
     return from_base(std::pow(scaled_.inv_freq[1], -static_cast<double>(rotary_.rotary_dim) / 2));
   }

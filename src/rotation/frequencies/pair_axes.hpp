@@ -19,7 +19,7 @@ namespace rotary {
 [[nodiscard]] Result<PairAxes> deal_pairs(const Axes& axes);
 
 // The index of each pair's frequency in the table of the window (shared, in_turn) or of its axis
-// (own). Requires valid axes, and their deal_pairs().
+// (own). Requires valid axes. dealt: their deal_pairs().
 [[nodiscard]] std::vector<std::size_t> exponent_places(const Axes& axes, const PairAxes& dealt);
 
 // Checks axes that a caller made: count, and an entry for each pair or none.

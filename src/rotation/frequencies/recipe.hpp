@@ -35,9 +35,8 @@ namespace rotary {
 void round_like_transformers(const Scaling& scaling, const UnscaledRotary& rotary,
                              std::vector<double>& inv_freq);
 
-// The arguments of ggml's operation for a valid rule. scaled: the rule's result; for YaRN its
-// inv_freq become those of ggml's ramp. Error: invalid_argument if the operation cannot express the
-// rule.
+// The arguments of ggml's operation for a valid rule. scaled: the rule's result, in which ggml's
+// ramp replaces YaRN's inv_freq. Error: invalid_argument if the operation cannot express the rule.
 [[nodiscard]] Result<GgmlAngles> ggml_angles(const Scaling& scaling, const UnscaledRotary& rotary,
                                              ScaledFrequencies& scaled);
 

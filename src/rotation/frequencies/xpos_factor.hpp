@@ -22,7 +22,7 @@ inline constexpr double most_xpos_doublings = 60;
 // valid xpos and positions.
 [[nodiscard]] Status check_xpos_range(const Xpos& xpos, const Positions& positions);
 
-// log2 of a pair's factor one position after the center. It is proportional to that distance.
+// log2 of a pair's factor one position after the center. n positions after, log2 is n times this.
 [[nodiscard]] long double xpos_doublings(const Xpos& xpos, Role role, std::int64_t pair,
                                          std::int64_t pairs) noexcept;
 

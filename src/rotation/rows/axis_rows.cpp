@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pair that turns by one axis has the same bits as with a single axis. Integer coordinates are
-// computed by anchor and step, fractional ones by their phase. Dense axes sum their phases.
+// A pair that turns by one of several axes gets the same bits as with a single axis. Integer
+// coordinates use an anchor and a step, fractional ones their phase. Dense axes sum their phases.
 #include <algorithm>
 #include <array>
 #include <cstring>

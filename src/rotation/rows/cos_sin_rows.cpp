@@ -114,8 +114,8 @@ Values values_at(const CosSinView& rows, const Index& at) {
   return {.cos = value_at<Element>(rows.cos, i), .sin = value_at<Element>(rows.sin, i)};
 }
 
-// Calls visit(index) for each pair until it returns false. Returns whether no call returned false.
-// Returns at once without tokens, because the batch may then be any number.
+// Calls visit(index) for each pair. Stops and returns false if a call returns false. Without tokens
+// it returns true at once, because the batch may then be any number.
 template <class Visit>
 bool for_each_pair(const CosSinView& rows, std::int64_t pairs, Visit visit) {
   if (rows.tokens == 0) return true;
@@ -129,7 +129,7 @@ bool for_each_pair(const CosSinView& rows, std::int64_t pairs, Visit visit) {
   return true;
 }
 
-// Returns "; attention_factor 1.5 fits every pair" if one factor does: it was probably forgotten.
+// Returns "; attention_factor 1.5 fits every pair" if one fits: the caller probably forgot it.
 template <class Element>
 std::string fitting_factor(const CosSinView& rows, std::int64_t pairs) {
   double least = std::numeric_limits<double>::infinity();

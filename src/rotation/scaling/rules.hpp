@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scaling rules. Each has a file with its scale() and, if it requires more than bounds of
-// single parameters, its validate().
+// The scaling rules. A rule's file has its scale(), and its validate() if bounds of single
+// parameters do not suffice.
 #pragma once
 
 #include <cstdint>

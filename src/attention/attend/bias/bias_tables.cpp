@@ -70,8 +70,8 @@ BiasSizes largest(const BiasSizes& a, const BiasSizes& b) noexcept {
 }
 
 BiasSizes bias_sizes(const ScoreBias& bias, const BiasedBlock& block, std::int64_t rows) noexcept {
-  // The number of distinct distances depends on which keys the block has. If it lacks some of the
-  // sequence's keys, the sizes suffice for any `keys` consecutive keys.
+  // For a block with all keys of its sequence: the number of distinct distances. For a block with
+  // fewer keys, sizes that suffice for any `keys` consecutive keys.
   const std::int64_t keys = block.keys.end - block.keys.begin;
   const std::int64_t some = keys + block.sequence.queries;
   const bool all = keys == block.sequence.keys;
@@ -139,7 +139,7 @@ void BiasTables::fill_tables() noexcept {
   bias_->fill(tables, kernels_);
 }
 
-// All queries that use tables share the first one's divisor.
+// All queries that use tables have the divisor of the first query.
 void BiasTables::fill_fire_tables(std::int64_t query_position) noexcept {
   for (std::int64_t head = 0; head < heads_; ++head) {
     float* const table = memory_.tables + head * table_stride_;

@@ -39,7 +39,7 @@ struct BiasMemory {
   FireMemory fire;
 };
 
-// A range of heads and a range of queries of one sequence. All attend to the same range of keys.
+// Heads and queries of one sequence that attend to one range of keys.
 struct BiasedBlock {
   AttentionSequence sequence;
   AttentionMask mask;
@@ -70,8 +70,8 @@ class BiasTables {
   // For a query without rows: points limits at a head's table. key_0: distance of key 0.
   void set_table(kernels::RowLimits& limits, std::int64_t head, std::int64_t key_0) const noexcept;
 
-  // For a query with rows: fills bias row `row` and points limits at it. Fills only the keys of
-  // `keys` within the limits.
+  // For a query with rows: fills bias row `row` for those of `keys` within the limits, and points
+  // the limits at the row.
   struct Row {
     std::int64_t row = 0;
     std::int64_t query = 0;  // within the block

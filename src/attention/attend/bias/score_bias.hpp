@@ -62,8 +62,8 @@ class ScoreBias {
   // True if the part that all heads share is costly enough to keep in memory.
   [[nodiscard]] bool keeps_terms() const noexcept;
 
-  // Clips the range where the bias saturates: a clipped distance has the bias of the nearest
-  // distance that is left. Always keeps at least one distance.
+  // Cuts off the distances beyond which the bias is constant. They have the bias of the nearest
+  // remaining distance. Always keeps at least one distance.
   [[nodiscard]] Distances distinct(Distances range) const noexcept;
 
   // Writes range.count() terms, for fill() or FireRows. Requires keeps_terms().
@@ -77,7 +77,7 @@ class ScoreBias {
 
  private:
   BiasEvaluator evaluator_;
-  std::int64_t saturation_;  // from this distance on, on either side, the bias is constant
+  std::int64_t saturation_;  // the bias is constant from this distance on, in either direction
 };
 
 }  // namespace rotary

@@ -13,7 +13,7 @@ namespace rotary {
 [[nodiscard]] bool score_shaw_keys(const BlockHead& head, const RowChunk& chunk,
                                    const kernels::QueriesJob& loading);
 
-// Sets bias and place_of_key_0 in the limits of all rows.
+// Sets place_of_key_0, and the bias of key vectors, in the limits of all rows.
 void set_shaw_limits(const BlockHead& head);
 
 // Adds the value vectors to the state of the first split. Requires that this state covers all keys
