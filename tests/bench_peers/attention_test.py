@@ -155,14 +155,14 @@ class Tables(unittest.TestCase):
         self.assertIn("| **rotary** | 20 (84 %) |", lines)
         # For each feature, k and v have 2 bytes in int8 and 8 / 128 bytes of scales.
         self.assertIn("| **rotary**, k and v int8 | 6.00 (72 %) |", lines)
-        # Ratios are to our time with a cache of 16 bits, 8 bits, float32 and float32.
+        # Ratios are to our times with a cache of 16 bits, 8 bits, float32 and float32, in order.
         self.assertIn("| ggml flash_attn_ext, k and v float16 | 48 (17 %) [4.00] |", lines)
         self.assertIn("| ggml flash_attn_ext, k q8_0, v float16 | 60 (11 %) [10] |", lines)
         self.assertIn("| OpenVINO, hint bfloat16 | 40 (42 %) [2.00] |", lines)
         self.assertIn("| ONNX Runtime GroupQueryAttention | 50 (34 %) [2.50] |", lines)
         self.assertIn("16.0 GB/s read beside 32 heads of 128.", lines[-1])
 
-    def test_goals_count_prompts_of_2048_tokens_or_more(self):
+    def test_a_prefill_goal_fails_if_its_smallest_ratio_falls_short(self):
         self.assertIn("met     >=    3 x PyTorch, prefill f32   smallest 3.00",
                       attention_ratios.goals(report()))
         slower = report()

@@ -41,7 +41,7 @@ class Reports(unittest.TestCase):
     def test_the_schema_accepts_the_report_with_its_goals(self):
         self.report["goals"] = goals.evaluate(self.report)
         validate(self.report, "bench-peers")
-        self.line(peer="ggml")["of_bound"] = 1.5  # above 1 the results differ
+        self.line(peer="ggml")["of_bound"] = 1.5  # an error above its bound
         with self.assertRaises(jsonschema.ValidationError):
             validate(self.report, "bench-peers")
 
@@ -60,7 +60,7 @@ class Reports(unittest.TestCase):
         self.assertEqual((ggml["met"], ggml["lines_met"], ggml["smallest"]), (False, 3, 3.498))
         self.assertIn("NOT MET >=  3.5 x ggml NEOX, f32", goals.text(self.report))
 
-    def test_prepared_rows_are_compared_with_prepared_rows(self):
+    def test_the_goal_for_onnx_runtime_compares_prepared_rows(self):
         onnx = goals.evaluate(self.report)[1]
         self.assertEqual((onnx["goal"], onnx["smallest"]), ("ONNX Runtime", 2.5))  # 200 / 80
 
@@ -94,7 +94,7 @@ class Markers(unittest.TestCase):
             with self.subTest(text=text), self.assertRaises(documents.MarkerError):
                 documents.replaced(text, "new", "it", "peers")
 
-    def test_the_document_has_both_markers(self):
+    def test_the_peers_page_has_both_markers(self):
         documents.replaced((repository / "docs/peers.md").read_text(encoding="utf-8"), "", "it",
                            "peers")
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Errors that only the C functions report. The fuzz target c_abi compares all others with C++. */
+/* Errors that only the C functions report. The fuzz target c_abi compares other errors with C++. */
 #include <math.h>
 #include <string.h>
 

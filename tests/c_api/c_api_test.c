@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The C ABI from C, linked with the library as it ships. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared setup of several tests. */
 #ifndef ROTARY_TESTS_C_API_FIXTURES_H
 #define ROTARY_TESTS_C_API_FIXTURES_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread's error text is cut between characters and stays until the thread's next error.
+// Each thread has an error text, which stays until its next error and is cut between characters.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -37,7 +37,7 @@ TEST(LastError, OutlastsASuccessfulCall) {
 }
 
 TEST(LastError, IsCutBetweenCharacters) {
-  // 1023 bytes hold 341 characters of 3 bytes. After one letter, the last of them has no room.
+  // 1023 bytes hold 341 characters of 3 bytes, but only 340 after one letter.
   std::string text = "a";
   for (int i = 0; i < 400; ++i) text += "…";
   EXPECT_EQ(c_api::report(Error{ErrorCode::unsupported, text}), ROTARY_UNSUPPORTED);

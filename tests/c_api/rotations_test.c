@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frequencies and positions of several axes. The fuzz target c_abi does not reach these. */
+/* Frequencies and positions of several axes, which the fuzz target c_abi does not reach. */
 #include <string.h>
 
 #include "check.h"

@@ -143,7 +143,7 @@ def extreme(spec):
 
 
 class SchemaTest(unittest.TestCase):
-    def test_examples_are_read(self):
+    def test_schema_and_reader_accept_the_examples(self):
         for spec, answer in zip(EXAMPLES, read(EXAMPLES)):
             VALIDATOR.validate(spec)
             self.assertEqual(answer, ("ok", ""), spec)

@@ -22,7 +22,7 @@ class Browser:
         self.events = []
         self.last_id = 0
         self.session = None
-        # The browser's helper processes may still write to it during cleanup.
+        # The browser's helper processes may still write to the profile during cleanup.
         self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         to_browser, self.to = os.pipe()
         self.out, from_browser = os.pipe()

@@ -67,7 +67,7 @@ SHAPES = {
 
 
 def write_files(test, config):
-    """Writes into the test's folder the other files that the calls read."""
+    """Writes the other files that the calls read. They go to the test's folder."""
     test.write_config(config, "c.json")
     np.save(test.path / "q.npy", np.ones((1, 4, 2, 16), np.float32))
     np.save(test.path / "x.npy", np.ones((4, 8), np.float32))

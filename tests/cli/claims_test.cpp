@@ -53,7 +53,7 @@ TEST(Claims, TheVerdictFollowsFromTheEvidence) {
   EXPECT_EQ(verdict({{met, holds}, {unmet, fails}, {unmet, holds}}), std::nullopt);
 }
 
-TEST(Claims, AllMetCasesMustHoldButOneUnmetCaseSuffices) {
+TEST(Claims, HoldsForAllMetCasesOrForOneUnmetCase) {
   const auto even = [](int number) { return number % 2 == 0; };
   EXPECT_TRUE(claims::holds_for(Setting::met, std::array{2, 4}, even));
   EXPECT_FALSE(claims::holds_for(Setting::met, std::array{2, 3}, even));

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the reader and the writer of NPY files.
 #include "apps/npy/npy.hpp"
 
 #include <gtest/gtest.h>
@@ -45,7 +44,7 @@ TEST(ReadNpy, ReadsEachType) {
   }
 }
 
-TEST(ReadNpy, AcceptsHeadersInAnyOrderQuotesAndSpacing) {
+TEST(ReadNpy, AcceptsHeadersWithOtherOrderQuotesAndSpacing) {
   for (const char* header : {
            "{'shape':(2,),'descr':'<f4','fortran_order':False}",
            "  { \"fortran_order\" : False , \"shape\" : ( 2 , ) , \"descr\" : \"<f4\" }  \n",

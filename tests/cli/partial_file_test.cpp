@@ -75,7 +75,7 @@ TEST_F(PartialFileTest, IgnoredSignalsStayIgnored) {
   EXPECT_EQ(files(), 1);
 }
 
-TEST_F(PartialFileTest, GiveBackRestoresTheTarget) {
+TEST_F(PartialFileTest, GivingBackUndoesTheReplacement) {
   std::ofstream(path("old")) << "old";
   for (const char* name : {"old", "new"}) {
     PartialFile file(path(name));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// printable() escapes characters that a terminal obeys, and keeps all others.
+// printable() escapes characters that a terminal obeys and bytes that are not UTF-8.
 #include "apps/printable.hpp"
 
 #include <gtest/gtest.h>

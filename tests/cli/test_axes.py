@@ -141,7 +141,7 @@ class TableAxesTest(ToolTest):
         self.assertEqual([line.split()[:2] for line in lines[1::4]],
                          [["0/0", "0"], ["0/1", "0"], ["1/0", "0"], ["1/1", "0"]])
 
-    def test_wrong_arguments_are_refused(self):
+    def test_malformed_coordinates_are_refused(self):
         for text, part in (("1/2/3", "or 2 between slashes, got 3: '1/2/3'"), ("1/", "an integer"),
                            ("0:0/1", "START < STOP"), ("0:99999/0:99999", "at most"),
                            ("0:9223372036854775807/0:9223372036854775807", "at most")):

@@ -111,7 +111,7 @@ class BenchTest(ToolTest):
         self.assertGreater(document["skipped"][0]["needed_bytes"], 1000 * 40 * 128 * 4)
         self.assertIn("skipped: rotate: f32 half, 1000 tokens: needs", self.run_ok(*tiny))
 
-    def test_the_json_can_go_to_a_file(self):
+    def test_out_writes_the_json_to_a_file(self):
         tiny = [*TINY, "--operations", "rows", "--tokens", "1", "--out", "bench.json"]
         text = self.run_ok(*tiny)
         self.assertIn("goals met", text)

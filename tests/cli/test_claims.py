@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the results of rotary claims with published or independently computed ones."""
+"""Compares the results of rotary claims with published or independently computed numbers."""
 
 import math
 import re
@@ -83,6 +83,6 @@ class ClaimsTest(ToolTest):
     def test_two_runs_print_the_same_text(self):
         self.assertEqual(self.run_ok("claims", "10", "14"), self.run_ok("claims", "10", "14"))
 
-    def test_wrong_arguments_are_refused(self):
+    def test_unknown_claims_are_refused(self):
         for text in ["0", "27", "09", "decai", ""]:
             self.assert_fails(2, ["number from 1 to 26", f"got '{text}'"], "claims", text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the numbers of claims 22 to 24 with those that NumPy computes here in double."""
+"""Compares the numbers of claims 22 to 24 with NumPy's, computed here in double."""
 
 import math
 

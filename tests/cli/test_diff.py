@@ -181,7 +181,7 @@ class EnginesTest(DiffTool):
         text = self.run_tool("diff", config, "--between", "transformers@4.40,mlx").stdout.decode()
         self.assertIn(f"transformers@4.40: does not run it: {refusal}\n", text)
 
-    def test_wrong_engines_are_refused(self):
+    def test_a_single_engine_and_an_unknown_engine_are_refused(self):
         self.assert_fails(2, ["--between must name two engines"], "diff", self.config, "--between",
                           "mlx")
         self.assert_fails(2, ["a dialect must be transformers,"], "diff", self.config, "--between",
@@ -207,7 +207,7 @@ class DumpsTest(DiffTool):
         rows_found = found["rotary"][0]["rows"]
         self.assertEqual((code, rows_found["first_position"], rows_found["at_first"]), (1, 0, 0.25))
 
-    def test_rows_may_hold_each_pair_twice(self):
+    def test_rows_that_hold_each_pair_twice_equal_the_config(self):
         cos, sin = rows(INV_FREQ)
         for form in (lambda x: np.concatenate([x, x], -1)[None], lambda x: np.repeat(x, 2, -1)):
             name = self.save("rows.npz", cos=form(cos), sin=form(sin))

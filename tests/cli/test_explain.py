@@ -62,7 +62,7 @@ class RotationTest(Numbers):
         half = self.run_ok(*self.explain([0.5, -1, 1.5, 2], 3, "half"))
         self.assertIn("[-0.706676, -1.059541, -1.414429, 1.969105]", half)
 
-    def test_any_values_rotate_by_the_definition(self):
+    def test_given_values_rotate_by_the_definition(self):
         cases = [
             ([1.0, 2.0], 1, "half", 10000.0),
             ([0.25, -3.0, 7.5, 0.0, -0.125, 1e-3], -17, "half", 500000.0),
@@ -192,7 +192,7 @@ class FormsTest(Numbers):
         text = self.run_ok("explain", "forms", self.write_config(LLAMA))
         self.assertIn("16 x 16 entries", text)
 
-    def test_only_exact_numerics_have_a_bound(self):
+    def test_numerics_of_transformers_have_no_bound(self):
         document = self.run_json(
             "explain", "explain", "forms", self.write_config(LLAMA), "--numerics", "transformers"
         )
@@ -252,7 +252,7 @@ class DerivationTest(ToolTest):
             self.assertAlmostEqual(got, added.real)
         self.assertAlmostEqual(counter[12][0], 20 * math.pi)
 
-    def test_a_config_with_an_attention_factor_scales_the_norm(self):
+    def test_an_attention_factor_scales_the_norm(self):
         document = self.derivation(self.write_config(YARN), "--position", -1000)
         steps = {step["number"]: step for step in document["steps"]}
         factor = 0.1 * math.log(4) + 1

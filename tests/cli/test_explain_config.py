@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares what explain says of a key with `rotary inspect` for the config without the key."""
+"""Compares explain's account of each key with `rotary inspect` for the config without the key."""
 
 import copy
 import json
@@ -123,7 +123,7 @@ class ExplainConfigTest(ToolTest):
         assumed = {each["name"]: each["value"] for each in document["assumed"]}
         self.assertEqual(assumed, {"pairing": "half"})
 
-    def test_a_key_with_the_default_value_is_shown_with_another_value(self):
+    def test_a_key_without_effect_is_explained_by_another_value(self):
         _, keys = self.keys_of(LLAMA)
         base = keys["rope_theta"]
         self.assertEqual((base["use"], base["other_value"]), ("no_effect", 20000))
@@ -206,7 +206,7 @@ class ExplainConfigTest(ToolTest):
             message = self.run_tool("explain", word).stderr.decode()
             self.assertIn(word, self.run_ok(*message.split("`")[1].split()[1:]))
 
-    def test_wrong_arguments_are_refused(self):
+    def test_unusable_configs_are_refused(self):
         twice = self.write_config('{"a": 1, "a": 2}')
         self.assert_fails(3, ["twice in one object"], "explain", twice)
         self.assert_fails(5, ["model_type"], "explain", self.write_config({"model_type": "none"}))

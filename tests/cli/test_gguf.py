@@ -64,7 +64,7 @@ class GgufTest(ToolTest):
         self.run_ok("report", "llama.gguf", FILES / "vocab-gemma-4.gguf", "-o", "page.html")
         self.assertIn("llama.rope.freq_base", (self.path / "page.html").read_text())
 
-    def test_converted_files_agree_with_their_configs(self):
+    def test_converted_files_agree_with_their_configs_except_gpt_oss(self):
         pairs = sorted((FILES / "pairs").glob("*.gguf"))
         self.assertGreaterEqual(len(pairs), 12)
         for file in pairs:
@@ -123,7 +123,7 @@ class GgufTest(ToolTest):
         self.run_ok("diff", pair.with_suffix(".gguf"), pair.with_suffix(".gguf"), "--flags",
                     "--rope-scale 2", code=1)  # --flags changes only the first file
 
-    def test_wrong_flags_are_refused(self):
+    def test_unusable_flags_are_refused(self):
         for flags, words in (("--rope-scael 2", "did you mean --rope-scale?"),
                              ("--rope-scale", "must have a value after --rope-scale"),
                              ("rope-scale 2", "names and values"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests help, manual pages and shell completions: their form, and that they name real options."""
+"""Tests the form of help, manual pages and completions, and that they name only real options."""
 
 import os
 import re
@@ -28,7 +28,7 @@ class HelpTest(ToolTest):
             for line in self.run_ok(*command, "--help").splitlines():
                 self.assertLessEqual(len(line), 88, line)
 
-    def test_the_help_of_the_tool_fits_a_terminal(self):
+    def test_the_help_of_the_tool_fits_40_lines_of_80_columns(self):
         lines = self.run_ok("--help").splitlines()
         self.assertLessEqual(len(lines), 40)
         self.assertLessEqual(max(map(len, lines)), 80)
@@ -98,7 +98,7 @@ class HelpTest(ToolTest):
         (self.path / "mine.json").touch()
         self.assertIn("mine.json", completed("inspect", "mi"))
 
-    def test_bash_completes_any_name_as_one_word(self):
+    def test_bash_completes_names_with_special_characters_as_one_word(self):
         """Types the start of a name, bare or quoted, and a tab at a terminal."""
         names = ["A b.json", "B*.json", "C$x.json", "D'q.json", 'E"q.json', "F;g&h.json",
                  "G\\j.json", "H`l`.json", "I[m].json", "J~n.json", "K #o.json", "L(p).json",
@@ -123,7 +123,7 @@ class HelpTest(ToolTest):
         os.close(keyboard)
         self.assertEqual((self.path / "words").read_text().splitlines(), expected, said.decode())
 
-    def test_zsh_and_fish_have_scripts(self):
+    def test_scripts_for_zsh_and_fish_are_printed(self):
         for shell in ["zsh", "fish"]:
             document = self.run_json("completions", "completions", shell)
             self.assertEqual(document["script"], self.run_ok("completions", shell))

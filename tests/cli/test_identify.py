@@ -24,7 +24,7 @@ def turned(x, positions, half=True, base=10000.0):
 
 class IdentifyTool(ToolTest):
     def identify(self, *arguments, first=None):
-        """Adds the config, and the first position if given. Returns (exit code, document)."""
+        """Runs identify with the config. Returns (exit code, document)."""
         where = [] if first is None else ["--first-position", first]
         result = self.run_tool("identify", *arguments, "--config", self.config, *where, "--json")
         document = json.loads(result.stdout)
@@ -95,7 +95,7 @@ class IdentifyTest(IdentifyTool):
         self.assertEqual(found["positions"]["found"], [[[0, 1, 7, 8, 9, 5]]])
         self.assertEqual(found["checked_tokens"], 6)
 
-    def test_a_table_may_begin_at_any_position(self):
+    def test_the_first_position_of_a_table_is_found(self):
         angles = np.outer(np.arange(4000, 4009), 10000.0 ** (-np.arange(8) / 8))
         code, found = self.identify(*self.table(angles))
         self.assertEqual((code, found["first_position"]), (0, 4000))
@@ -128,7 +128,7 @@ class IdentifyTest(IdentifyTool):
         self.assertEqual((code, found["dtype"]), (0, "bf16"))
         code, found = self.identify(*self.files(wide, of_bf16(y)), first=1000)
         self.assertEqual((code, found["dtype"]), (0, "bf16"))
-        # Without --dtype uint16 is refused.
+        # uint16 without --dtype is refused.
         self.assert_fails(2, ["--before must have the type '<f4', '<f2' or '<f8', got '<u2'; for "
                               "bf16 held as uint16 pass --dtype bf16"], "identify",
                           *self.files(x, y), "--config", self.config)
@@ -237,7 +237,7 @@ class IdentifyTest(IdentifyTool):
         self.assertEqual((code, self.causes(found)), (1, [("pairing", "pairing", "half")]))
         self.assertIn("needs its config.json", " ".join(found["notes"]))
 
-    def test_wrong_arguments_are_refused(self):
+    def test_incomplete_arguments_are_refused(self):
         for arguments, message in (
                 ([], "identify needs numbers of one kind"),
                 (["--before", "q.npy"], "--before and --after go together"),

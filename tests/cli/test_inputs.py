@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every input refuses named pipes, sockets, folders and devices at once."""
+"""Every input refuses named pipes, sockets, folders and devices without waiting for them."""
 
 import json
 import os

@@ -21,7 +21,7 @@ class InspectTest(ToolTest):
             self.assertIn(part, text)
         return text
 
-    def test_a_plain_model_has_its_rotary_values(self):
+    def test_the_rotary_values_of_a_llama_config_are_shown(self):
         self.shows(LLAMA, {
             "model_type": "llama", "warnings": [],
             "rotary": [{"head_dim": 16, "rotary_dim": 16, "first_feature": 0, "pairing": "half",
@@ -178,7 +178,7 @@ class InspectTest(ToolTest):
         self.assertIn("448 to 511; the others pass unchanged [family]\n", trailing)
         self.assertNotIn(" \n", trailing)
 
-    def test_a_softcap_may_come_from_the_class(self):
+    def test_a_missing_softcap_has_the_default_of_the_class(self):
         gemma = {"model_type": "gemma2", "hidden_size": 2304, "num_hidden_layers": 26,
                  "num_attention_heads": 8, "head_dim": 256, "max_position_embeddings": 8192}
         source = {"origin": "class_default", "key": "attn_logit_softcapping"}
@@ -280,7 +280,7 @@ class InspectTest(ToolTest):
         self.assertEqual((rotary["head_dim"], rotary["base"]), (16, 5e5))
         self.assertEqual(len(document["layers"]), 3)
 
-    def test_wrong_names_of_keys_are_refused(self):
+    def test_unusable_renamings_of_keys_are_refused(self):
         name = self.write_config(LLAMA | {"width": 64})
         for part, value in (("KEY=NAME", "rope_theta"), ("KEY=NAME", "a.b=width"),
                             ("config has both", "hidden_size=width"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests output files and standard streams when the tool fails or is ended."""
+"""Tests output files and standard streams: failures, signals, permissions, links and inputs."""
 
 import errno
 import itertools
@@ -33,7 +33,7 @@ class OutputTest(ToolTest):
 
 class StandardStreamsTest(OutputTest):
     def test_closed_standard_streams_leave_output_files_intact(self):
-        """A file must not get the descriptor of a closed stream: messages would enter it."""
+        """A file must not get a closed stream's descriptor, or messages would enter the file."""
         self.run_ok(*self.table("expected.npy"))
         expected = (self.path / "expected.npy").read_bytes()
         for count in (1, 2, 3):
@@ -71,7 +71,7 @@ class StandardStreamsTest(OutputTest):
         return os.fdopen(writer, "wb", buffering=0)
 
     def test_a_broken_pipe_ends_the_tool_after_its_files_are_written(self):
-        """SIGPIPE ends the tool, like other filters."""
+        """SIGPIPE ends the tool, as it ends other filters."""
         with self.broken_pipe() as pipe:
             result = self.run_script('exec "$@"', *self.table(), stdout=pipe,
                                      restore_signals=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rotary permute reorders rows of q and k, and refuses every kind of invalid file."""
+"""rotary permute reorders rows of q and k, and refuses invalid files."""
 
 import json
 
@@ -127,7 +127,7 @@ class PermuteTest(ToolTest):
                     self.assertIn(to_interleaved(rows, 4).tobytes() + v, a)
                     self.assertEqual(b, before)
 
-    def test_channels_of_half_a_byte_are_refused(self):
+    def test_norm_weights_of_half_a_byte_are_refused(self):
         self.write_config(GQA)
         save_bytes(self.path / "model.safetensors", "F4",
                    {"layers.0.self_attn.q_norm.weight": ([16], bytes(8))})

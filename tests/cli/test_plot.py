@@ -97,7 +97,7 @@ class NumbersTest(PlotTest):
             np.testing.assert_allclose(np.array(series["y"])[drawn].astype(float),
                                        np.cos(angles[drawn]), atol=1e-11)
 
-    def test_clipped_scores_fall_only_for_equal_vectors(self):
+    def test_clipped_scores_fall_steadily_only_for_equal_vectors(self):
         aligned, others = self.panels("clipped")
         x, y = self.series(aligned, "clipped")
         # Scores fall until the slowest pair reaches half a turn, at π/θ = 27205.2 for d = 128.

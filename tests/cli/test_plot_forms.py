@@ -126,7 +126,7 @@ class EveryFigureTest(PlotTest):
 
 @unittest.skipUnless(HAS_GNUPLOT, "gnuplot is not installed (gnuplot-nox)")
 class PictureTest(PlotTest):
-    def test_a_second_picture_needs_force(self):
+    def test_an_existing_picture_is_replaced_only_with_force(self):
         self.assertIn("decay.svg: ", self.run_ok("plot", "decay"))
         self.assert_fails(4, ["decay.svg"], "plot", "decay", "-o", "decay.svg")
         self.run_ok("plot", "decay", "--force")

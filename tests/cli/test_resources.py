@@ -16,7 +16,7 @@ READERS = [CALLS[each][0] for each in (
 RESOLVERS = READERS + ["inspect ? --json"] + [CALLS[each][0] for each in (
     ("table", "NAME"), ("explain", "CONFIG"), ("plot", "CONFIG"), ("rotate", "--config"),
     ("identify", "--config"))]
-# These calls take no GGUF file.
+# permute and stretch take no GGUF file.
 PERMUTE_BY = CALLS["permute", "--config"][0]
 STRETCH = [CALLS["stretch", option][0] for option in ("MODEL", "--drafter")]
 FIGURES = [f"plot {figure} ? --csv" for figure in (

@@ -18,8 +18,8 @@ from calls import CALLS, SHAPES, write_files
 from safetensors_files import save
 from tool import LLAMA, TOOL, TWO_TYPES, ToolTest
 
-# OBEYED has characters that end a line, move a cursor, reverse text, are invisible or not allowed
-# in XML. MARKUP has the quotes of shells, gnuplot and HTML.
+# OBEYED has characters that end a line, move a cursor, reverse text, are invisible, or are not
+# allowed in XML. MARKUP has the quotes of shells, gnuplot and HTML.
 OBEYED = "\x1b[31m\x9b31m\x07\x08\t\r\x7f\x85\u061c\u200f\u202e\u2066\u2028\u2029\ufeff\u00ad\ufffe"
 MARKUP = "'\"`touch hurt`$(touch hurt)\\'<b>&%s{}"
 NAME = f"a\nINJECTED{OBEYED}\U000e0041{MARKUP}é😀"
@@ -242,7 +242,7 @@ class CategoriesTest(ToolTest):
             if shown == expected:
                 continue
             for each, one, other in zip(part, shown.split("|"), expected.split("|"), strict=True):
-                # The tool's Unicode may be newer and have more characters.
+                # The tool's Unicode may be newer than Python's and have more characters.
                 if unicodedata.category(each) != "Cn" or is_obeyed(each):
                     self.assertEqual(one, other)
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads rotary::threads, uses it, unloads it and forks. Nothing may call the library's code
-// afterwards. This test does not link the library.
+// Loads rotary::threads, uses it, unloads it and forks. After the unloading, nothing may call the
+// library's code. This test does not link the library.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -21,7 +21,7 @@ void count_visit(void* state, int64_t index) {
   ++(*static_cast<std::vector<int>*>(state))[static_cast<std::size_t>(index)];
 }
 
-TEST(Unloading, AForkCallsNothingAfterwards) {
+TEST(Unloading, AForkAfterUnloadingExitsNormally) {
   void* const library = dlopen(ROTARY_THREADS_LIBRARY, RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr) << dlerror();
   rotary_threads* threads = nullptr;

@@ -196,7 +196,7 @@ class TidyTest(unittest.TestCase):
         in_the_whole = LICENCE + '#ifndef ROTARY_CORE_ONLY\n#include "runtime/way.hpp"\n#endif\n'
         self.assertEqual(tidy(added | {"src/rotation/turn.hpp": in_the_whole}), "")
 
-    def test_bad_text_is_found(self):
+    def test_forbidden_text_is_found(self):
         self.assert_finds("docs/x.txt", "a \nb\n", "docs/x.txt:1: white space")
         self.assert_finds("docs/x.txt", "a\r\n", "docs/x.txt:1: white space")
         self.assert_finds("docs/x.txt", "a\tb\n", "docs/x.txt:1: a tab")
@@ -233,7 +233,7 @@ class TidyTest(unittest.TestCase):
         self.assert_finds("docs/x.md", "[a](gone.md#b)\n", "x.md:1: the link's target docs/gone")
         self.assert_finds("docs/x.md", "\n[a]: gone.md\n", "x.md:2: the link's target docs/gone")
 
-    def test_unclear_words_are_found(self):
+    def test_unclear_names_and_sentences_are_found(self):
         for name in ("OfTheElements", "WhatIsWrongIsNamed", "So"):
             planted = LICENCE + f"TEST_P(Cli, {name}) {{}}\n"
             self.assert_finds("cli/x.cpp", planted, "x.cpp:2: a test's name is a claim", name[:2])
@@ -245,7 +245,7 @@ class TidyTest(unittest.TestCase):
         self.assert_clean("docs/x.md", f"# {long}\n\n| {long} |\n\n```\n{long}\n```\n")
         self.assert_clean("docs/x.md", "word " * 20 + "end.\n" + "word " * 20 + "end.\n")
 
-    def test_a_commit_opens_with_an_imperative(self):
+    def test_a_subject_without_an_imperative_is_refused(self):
         for subject in ("cli: refuse a FIFO at once", "cuda, docs: pass what is given",
                         "tests/cli: embed one page"):
             self.assertIsNone(refusal(subject))

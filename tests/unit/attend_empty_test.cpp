@@ -26,7 +26,7 @@ class AttendEmpty : public testing::Test, protected test::AttendCall {
     options.sequences = sequences;
   }
 
-  // Expects zeros without memory from the caller, then with such memory, which must not change.
+  // Expects zeros without and with memory from the caller. The memory must not change.
   template <class Keys>
   void expect_zeros(const Keys& attend_to, const Result<std::size_t>& bytes) {
     ASSERT_TRUE(bytes) << bytes.error().message;

@@ -280,7 +280,7 @@ TEST(AxesErrors, InvalidPairAxesAreRefused) {
   refused({1, 1}, {.count = 2}, {"each pair and axis, 4", "got 2"});
 }
 
-TEST(AxesErrors, PositionsOfAnotherNumberOfAxesAreRefused) {
+TEST(AxesErrors, PositionsWithAnotherNumberOfAxesAreRefused) {
   const Frequencies two =
       test::value_of(make_frequencies(spec_of({.pairs = {4, 4}, .exponents = own})));
   const std::vector<std::int64_t> ids(12, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// make_rotations refuses invalid rows of cos and sin, and writes nothing when it does.
+// make_rotations refuses invalid rows of cos and sin without writing anything.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ struct RowsCall {
   [[nodiscard]] Status run() const { return test::called::rows(window, view); }
 };
 
-// Expects a refusal without memory from the caller and with such memory, which must not change.
+// Expects a refusal without and with memory from the caller. The memory must not change.
 class CosSinRowsErrors : public test::Refusals<RowsCall> {
  protected:
   template <class Change>
@@ -57,8 +57,8 @@ using CosSinRowsErrorsOfTheCpuAlone = CosSinRowsErrors;
 
 TEST_F(CosSinRowsErrors, AValidSourceIsAccepted) { EXPECT_TRUE(make_rotations(window, c.view)); }
 
-// make_unchecked_rotations() accepts any finite numbers. Direction inverse is refused, because it
-// would not undo such rows.
+// make_unchecked_rotations() accepts any finite numbers. Direction::inverse is refused, because it
+// would not undo rows with pairs of arbitrary length.
 TEST_F(CosSinRowsErrorsOfTheCpuAlone, UncheckedRowsMayBeAnyFiniteNumbers) {
   const auto others = [&] {
     c.cos[5] = 7;
@@ -163,7 +163,7 @@ TEST_F(CosSinRowsErrorsOfTheCpuAlone, PairsOfTheWrongLengthAreRefused) {
   refuse(c.cos[5] = c.sin[5] = 0, {"got 0 from cos 0"});
   c.sin[5] = 1e300;  // finite, but its square is not
   refuse(c.cos[5] = 0, {"cos^2 + sin^2", "got inf from cos 0 and sin 1e+300"});
-  // The angles instead of their cos.
+  // A caller may pass angles in place of their cos.
   for (std::size_t i = 0; i < 24; ++i) c.cos[i] = 0.1 * static_cast<double>(i);
   refuse(c, {"cos^2 + sin^2", "token 0, pair 0"});
 }
@@ -207,8 +207,7 @@ TEST_F(CosSinRowsErrors, MemoryThatOverlapsTheSourceIsRefused) {
   EXPECT_TRUE(std::equal(buffer.begin(), buffer.begin() + 48, before.begin()));
 }
 
-// By default token_stride and batch_stride are 0. Every token or batch row would silently be
-// rotated like the first.
+// The default strides, 0, would silently rotate every token and batch row like the first.
 TEST_F(CosSinRowsErrors, StridesOfZeroAreRefused) {
   refuse(c.view.token_stride = 0, {"token_stride must not be 0"});
   refuse(c.view.batch_stride = 0, {"batch_stride must not be 0", "batch of 1 serves"});

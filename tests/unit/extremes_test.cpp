@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The larger and the smaller of two numbers. Either may be NaN.
 #include "base/extremes.hpp"
 
 #include <gtest/gtest.h>

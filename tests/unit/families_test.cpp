@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of families: it is consistent, and docs/families.md shows its content.
+// The table of families is consistent, and docs/families.md shows it.
 #include <gtest/gtest.h>
 
 #include <fstream>

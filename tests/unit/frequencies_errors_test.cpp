@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Breaks each requirement in rotary_spec.hpp and frequencies.hpp once. scaling/ tests the rules.
+// Breaks each requirement in rotary_spec.hpp and frequencies.hpp once, except for scaling rules.
 #include <gtest/gtest.h>
 
 #include <limits>

@@ -61,7 +61,7 @@ struct AppendCall {
 };
 
 using AppendErrors = test::Refusals<AppendCall>;
-// cuda/ runs the suite AppendErrors, too, but not this one (tests/support/called.hpp).
+// cuda/ runs AppendErrors, too, but not suites ...OfTheCpuAlone (tests/support/called.hpp).
 using AppendErrorsOfTheCpuAlone = AppendErrors;
 
 TEST_F(AppendErrors, AValidCallIsAccepted) {

@@ -78,7 +78,7 @@ TEST_F(LearnedPositionsErrors, TablesAndViewsThatDoNotFitAreRefused) {
 
 // The counts are larger than any memory. The calls return at once, because tokens have no element
 // and consecutive or repeated indices are not read one by one.
-TEST(LearnedPositions, TakeNoTimeForTokensWithoutFeatures) {
+TEST(LearnedPositions, ReturnAtOnceForTokensWithoutFeatures) {
   constexpr std::int64_t many = std::int64_t{1} << 62;
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   const ConstTableView table{.data = nullptr, .dtype = DType::f32, .rows = many, .features = 0};

@@ -249,7 +249,6 @@ TEST(RandomFeatures, AreOrthogonalWithinABlockAndNormal) {
   EXPECT_NE(other[0], made[0]);
 }
 
-// A seed gives the same bits on every machine.
 TEST(RandomFeatures, HaveFixedBitsForASeed) {
   const auto made =
       test::value_of(make_random_features({.head_dim = 64, .features = 100, .seed = 2021}));

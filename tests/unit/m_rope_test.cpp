@@ -18,7 +18,7 @@ using test::value_of;
 
 MRopeConvention named(std::string_view name) { return value_of(m_rope_convention(name)); }
 
-// The text's ids follow those of the rows and columns. In a long video the frames' ids are larger.
+// Text ids continue after the ids of rows and columns. The frames of a long video have larger ids.
 TEST(MRope, TextAfterALongVideoHasSmallerIdsThanItsFrames) {
   const std::vector<TokenGroup> prompt = {TextTokenRun{3}, VideoPatches{8, 4, 4, 2.0},
                                           TextTokenRun{2}};
@@ -32,7 +32,7 @@ TEST(MRope, TextAfterALongVideoHasSmallerIdsThanItsFrames) {
 
 // In Transformers 5.3 every frame has the time id 15 * 2. A row's id is repeated for all frames
 // before the next row's id.
-TEST(MRope, Transformers53HasItsOwnIds) {
+TEST(MRope, Transformers53GivesAllFramesOneTimeId) {
   const std::vector<TokenGroup> prompt = {TextTokenRun{15}, VideoPatches{4, 8, 12, 1.0},
                                           TextTokenRun{10}};
   const auto ids = value_of(m_rope_positions(prompt, named("qwen2.5-vl-5.3"))).positions;
@@ -57,7 +57,6 @@ TEST(MRope, Transformers53HasItsOwnIds) {
             "9007199254740993");
 }
 
-// Releases of Qwen2.5-VL differ if a frame does not last an integer number of seconds.
 TEST(MRope, ReleasesDifferIfAFrameLastsAFractionOfASecond) {
   const std::vector<TokenGroup> prompt = {VideoPatches{4, 2, 2, 1.3}};
   const auto times = [&prompt](std::string_view name) {

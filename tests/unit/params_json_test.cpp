@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// params.json of Meta and Mistral: sizes, base, scaling and temperatures under their own names.
+// The names in params.json of Meta and of Mistral for sizes, base, scaling and temperatures.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -115,7 +115,7 @@ TEST(ParamsJson, MissingAndInconsistentSizesAreRefused) {
             {"dim must be a positive multiple of n_heads", "250"});
 }
 
-// A file whose keys are read only in part would lose its scaling.
+// Reading only some keys of a file would lose its scaling.
 TEST(ParamsJson, RefusesKeysOfTheOtherMaker) {
   not_supported(meta_with(R"("rope_theta": 5e5, "yarn": {"factor": 8,
                    "original_max_position_embeddings": 8192})"),

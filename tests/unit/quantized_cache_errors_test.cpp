@@ -149,7 +149,7 @@ TEST_F(QuantizedCacheErrors, RefusesRotationsThatRoundProducts) {
           "rotate()"});
 }
 
-TEST_F(QuantizedCacheErrors, RefusesHeadsTooLong) {
+TEST_F(QuantizedCacheErrors, RefusesHeadsBeyond2048Features) {
   const Extents n{.tokens = 1, .heads = 1, .features = 2049};
   const Int8Heads to(n, Lying::bthd);
   const Tensor from({.extents = n});

@@ -128,8 +128,8 @@ struct SinusoidalCase {
   std::vector<double> row;  // the class's eight features
 };
 
-// Rows 3 and 5 of the classes' tables. marian: sines, then cosines. ends: the same with 1/10000 as
-// last frequency. transformer: sines and cosines in turn.
+// Rows 3 and 5 of the classes' tables. marian: sines, then cosines. ends: like marian, but with
+// 1/10000 as last frequency. transformer: sines and cosines in turn.
 const std::vector<double> marian_3 = {0.14112000, 0.29552022, 0.02999550, 0.00300000,
                                       -0.9899925, 0.95533651, 0.99955004, 0.99999553};
 const std::vector<double> ends_3 = {0.14112000, 0.13879810, 0.00646326, 0.00030000,
@@ -182,7 +182,6 @@ TEST(AddedEncodings, SinusoidsOfEachFamilyAgreeWithItsClass) {
             {"d_model", "dim must be"});
 }
 
-// A config that selects learned vectors has no sinusoidal table.
 TEST(AddedEncodings, LearnedVectorsGiveNoTable) {
   for (const std::string_view config :
        {R"({"model_type": "xlm", "n_layers": 2, "emb_dim": 8})",

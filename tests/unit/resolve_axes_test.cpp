@@ -134,7 +134,7 @@ TEST(Parts, ATowerIsReadFromItsOwnConfig) {
   EXPECT_EQ(test::layers_of(model), "R0 R0 R0");
   EXPECT_EQ(axes_of(model).value().pairs, (Counts{8, 8}));
   EXPECT_EQ(axes_of(model).value().exponents.get(), AxisExponents::own);
-  // Missing sizes are those of its class, not derived from hidden_size.
+  // Missing sizes come from the tower's class, not from hidden_size.
   const ModelSpec bare =
       resolved(with_tower(R"({"hidden_size": 1536, "model_type": "qwen2_vl"})"), vision);
   EXPECT_EQ(bare.layers.size(), 32U);

@@ -66,7 +66,7 @@ TEST(ResolveJson, AlmostJsonIsRefused) {
   malformed("\xF8.json", {"a path (\\xf8.json): load_model()"});
 }
 
-// JSON does not allow these numbers, or a double cannot hold them.
+// Numbers that JSON forbids or that a double cannot hold.
 TEST(ResolveJson, InvalidNumbersAreRefused) {
   for (const std::string_view number :
        {"1e400", "-1e400", "0x10", "nan", "inf", "-NaN", "NaNx", "+Infinity", "Infinity1",
@@ -147,7 +147,6 @@ TEST(ResolveJson, MoreThan64LevelsAreRefused) {
   malformed(objects, {"64"});
 }
 
-// Messages shorten long values and keys.
 TEST(ResolveJson, MessagesStayShort) {
   const std::string long_text(100'000, 'a');
   std::string twice = member(long_text, "1");
@@ -255,7 +254,7 @@ TEST(ResolveLarge, LongUnreadKeysAreAcceptedAndLongValuesRefused) {
                 {"rop_rop_"});
 }
 
-// A short config cannot ask for unbounded sizes, either.
+// A short config must not ask for unbounded sizes.
 TEST(ResolveLarge, HeadsAbove65536FeaturesAreRefused) {
   EXPECT_TRUE(resolve(R"({"model_type": "llama", "head_dim": 65536})"));
   malformed(R"({"model_type": "llama", "head_dim": 65538})",

@@ -111,7 +111,7 @@ TEST(LayerKinds, ModernbertHasTwoBases) {
   EXPECT_NE(model.layers[0].rotary, model.layers[1].rotary);
 }
 
-TEST(LayerKinds, MimoRotatesAThirdAndReadsTheSlidingBase) {
+TEST(LayerKinds, MimoRotatesAThirdOfTheHeadAndReadsTheSlidingBase) {
   const ModelSpec model = resolved(
       R"({"model_type": "mimo_v2_flash", "head_dim": 192, "num_hidden_layers": 7,
           "rope_theta": 5000000, "swa_rope_theta": 10000, "partial_rotary_factor": 0.334,
@@ -167,7 +167,7 @@ TEST(LayerKinds, Step3p5ReadsListsOfBasesAndFractions) {
             {"layer_types must be given"});
 }
 
-// Sliding layers are "main" and unscaled. The others are "compress" and have their own base.
+// Sliding layers are "main" and unscaled. All other layers are "compress" and have another base.
 TEST(LayerKinds, DeepseekV4RotatesTheEndOfTheHead) {
   const ModelSpec model = resolved(
       R"({"model_type": "deepseek_v4", "head_dim": 512, "qk_rope_head_dim": 64,
@@ -212,7 +212,7 @@ TEST(LayerKinds, CrossAttentionLayersDoNotRotate) {
   EXPECT_EQ(layers_of(resolved(model_with("mllama_text_model"))), "R0 R0 R0 N");
 }
 
-TEST(LayerKinds, HybridModelsRotateIfTheirKeysSaySo) {
+TEST(LayerKinds, KeysDecideWhetherHybridModelsRotate) {
   constexpr std::string_view types = R"("layer_types": ["mamba", "attention", "mamba", "mamba"])";
   const std::string none = model_with("granitemoehybrid", types);
   EXPECT_EQ(layers_of(resolved(none)), "- N - -");
@@ -235,7 +235,7 @@ TEST(LayerKinds, HybridModelsRotateIfTheirKeysSaySo) {
             {"attn_layer_indices", "0 to 3", "got 4"});
 }
 
-TEST(LayerKinds, Llama4QueriesGrowWhereLayersDoNotRotate) {
+TEST(LayerKinds, Llama4ScalesQueriesOnlyInUnrotatedLayers) {
   const ModelSpec model = resolved(model_with("llama4_text"));
   EXPECT_EQ(model.layers[0].query_temperature, QueryTemperature());
   EXPECT_EQ(model.layers[3].query_temperature,
@@ -249,7 +249,7 @@ TEST(LayerKinds, Llama4QueriesGrowWhereLayersDoNotRotate) {
   malformed(model_with("llama4_text", R"("floor_scale": 0)"), {"floor_scale", "got 0"});
 }
 
-TEST(LayerKinds, Ministral3QueriesGrowEverywhere) {
+TEST(LayerKinds, Ministral3ScalesQueriesInEveryLayer) {
   const ModelSpec model = resolved(model_with("ministral3", R"("rope_parameters": {
       "type": "yarn", "rope_theta": 1000000.0, "factor": 16.0, "mscale": 1.0,
       "mscale_all_dim": 1.0, "original_max_position_embeddings": 16384,
@@ -263,7 +263,7 @@ TEST(LayerKinds, Ministral3QueriesGrowEverywhere) {
                 {"llama_4_scaling_beta"});
 }
 
-TEST(LayerKinds, Qwen1QueriesGrowWithTheLogarithm) {
+TEST(LayerKinds, UseLognAttnScalesTheQueriesOfQwen1) {
   const std::string members =
       R"("kv_channels": 64, "seq_length": 2048, "rotary_pct": 1.0, "rotary_emb_base": 10000,
          "use_dynamic_ntk": true, "use_logn_attn": )";

@@ -35,7 +35,7 @@ TEST(ResolveLayers, EachLayerTypeHasItsOwnRotaryEmbedding) {
   EXPECT_EQ(full.trained_context_tokens, 4096);
 }
 
-TEST(ResolveLayers, LayerTypesWithAFlatDictionaryShareIt) {
+TEST(ResolveLayers, OneFlatBaseServesAllLayerTypes) {
   const ModelSpec model = resolved(
       llama_with(R"("layer_types": ["sliding_attention", "full_attention"], "rope_theta": 20000)"));
   ASSERT_EQ(model.rotary.size(), 1U);

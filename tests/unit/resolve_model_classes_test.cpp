@@ -16,7 +16,7 @@ using test::resolved;
 using test::resolved_rotary;
 using test::warns;
 
-TEST(LatentAttention, HeadDimIsThatOfTheRotatedPart) {
+TEST(LatentAttention, HeadDimIsQkRopeHeadDim) {
   const ModelSpec model = resolved(
       R"({"model_type": "kimi_k2", "hidden_size": 7168, "num_attention_heads": 64, "head_dim": 112,
           "num_hidden_layers": 1, "rope_theta": 50000, "qk_rope_head_dim": 32,
@@ -43,7 +43,7 @@ TEST(LatentAttention, PartialRotaryFactorIsIgnored) {
   EXPECT_EQ(mistral.rotary.front().spec.rotary_dim.value_or(64), 64);
 }
 
-TEST(LatentAttention, RopeInterleaveFalseMeansHalves) {
+TEST(LatentAttention, RopeInterleaveFalseMeansPairingHalf) {
   EXPECT_EQ(resolved_rotary(model_with("deepseek_v3", R"("rope_interleave": false)")).pairing.get(),
             Pairing::half);
   EXPECT_EQ(resolved_rotary(model_with("deepseek_v3", R"("rope_interleave": true)")).pairing.get(),
@@ -170,7 +170,7 @@ TEST(OldNames, SetTheBaseAndTheFraction) {
       500000);
 }
 
-TEST(OldNames, RotaryDimStandsInForTheFraction) {
+TEST(OldNames, RotaryDimReplacesTheFraction) {
   const ModelSpec old = resolved(
       R"({"model_type": "phi", "n_embd": 2560, "n_head": 32, "n_layer": 32, "rotary_dim": 32})");
   EXPECT_EQ(old.rotary.front().spec.rotary_dim, 32);
@@ -193,7 +193,7 @@ TEST(Disagreements, PersimmonMustGiveItsBase) {
   EXPECT_EQ(resolved_rotary(model_with("persimmon", R"("rope_theta": 25000)")).rotary_dim, 32);
 }
 
-TEST(Classes, HaveTheirOwnSenseAndRounding) {
+TEST(Classes, DetermineSenseAndRounding) {
   EXPECT_EQ(resolved_rotary(model_with("nanochat")).sense, Sense::negative);
   EXPECT_EQ(resolved_rotary(model_with("llama")).sense, Sense::positive);
   EXPECT_EQ(resolved_rotary(model_with("llama")).rounding, Rounding::every_step);

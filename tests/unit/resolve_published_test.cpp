@@ -33,7 +33,7 @@ struct Sparse {
   double base;
 };
 
-TEST(Published, MissingSizesAreThoseOfTheClass) {
+TEST(Published, MissingSizesComeFromTheClass) {
   for (const Sparse& each :
        {Sparse{R"({"model_type": "llava", "text_config": {"model_type": "llama"}})", 32, 128, 2048,
                10000},
@@ -207,7 +207,7 @@ TEST(Published, LanguageModelsAreFoundUnderAuthorsKeys) {
     EXPECT_EQ(model.rotary.at(0).spec.head_dim, 128);
     EXPECT_EQ(model.rotary.at(0).spec.base.get(), 500000);
   }
-  // Files of LLaVA's authors keep these keys outside.
+  // LLaVA's authors write the keys of the language model at the top level.
   for (const std::string_view name : {"llava", "llava_llama"})
     EXPECT_EQ(resolved_rotary(model_with(name)).head_dim, 64);
 }
@@ -223,7 +223,6 @@ TEST(Published, NemotronNasHasLayersWithoutAttention) {
                   {"block_configs", "attention"});
 }
 
-// Kimi K3's language model has attention without positions.
 TEST(Published, KimiK3DoesNotRotate) {
   EXPECT_EQ(test::layers_of(resolved(R"({"model_type": "kimi_k3", "text_config": {
                 "model_type": "kimi_linear", "hidden_size": 1024, "num_attention_heads": 8,
@@ -275,7 +274,7 @@ TEST(Published, HfOlmoAndLladaKeysAreRead) {
   }
 }
 
-// Ming's class gives time the last pairs. Height and width alternate over the others.
+// Ming's class gives time the last pairs. Height and width alternate over all other pairs.
 TEST(Published, MingsVideoRopeGivesTimeTheLastPairs) {
   const auto axes_of = [](std::string_view dictionary) {
     return resolved_rotary(model_with("bailing_moe_v2", R"("rope_theta": 6e5,

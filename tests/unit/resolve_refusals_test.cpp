@@ -67,8 +67,8 @@ TEST(ResolveRefusals, NameTheFirstFault) {
   }
 }
 
-// An unknown key in a dictionary is named before a missing key, since it may be its misspelling. A
-// fault outside the dictionary is named first.
+// An unknown key in a dictionary may be a misspelt required key, so it is named before a missing
+// key. A fault outside the dictionary is named first.
 TEST(ResolveRefusals, NameTheMisspeltKeyAndNotTheMissingOne) {
   const std::string dictionary = R"("rope_scaling": {"rope_type": "linear", "facter": 2})";
   not_supported(llama_with(dictionary), {"rope_scaling.facter", "did you mean factor"});
@@ -83,8 +83,8 @@ TEST(ResolveRefusals, AnUnknownRotaryKeyIsNamed) {
   }
   EXPECT_TRUE(resolve(llama_with(R"("use_rope": null)")));
   EXPECT_TRUE(resolve(llama_with(R"("properties": 1, "europe": 2)")));  // "rope" is not a word here
-  // Published configs of GPT-J and Qwen2.5 have these switches. One value changes nothing, the
-  // other is refused.
+  // Switches in published configs of GPT-J and Qwen2.5. One value of each changes nothing, and the
+  // other value is refused.
   EXPECT_TRUE(resolve(llama_with(R"("rotary": true, "use_mrope": false)")));
   EXPECT_TRUE(resolve(llama_with(R"("rope_interleaved": false)")));
   not_supported(llama_with(R"("rope_interleaved": true)"), {"rope_interleaved"});
@@ -92,7 +92,7 @@ TEST(ResolveRefusals, AnUnknownRotaryKeyIsNamed) {
   not_supported(llama_with(R"("use_mrope": true)"), {"use_mrope", "true"});
 }
 
-// These classes do not read these keys of other families.
+// The class of each family does not read the key that is listed with it.
 TEST(ResolveRefusals, KeysOfOtherFamiliesAreIgnoredWithAWarning) {
   for (const auto& [family, key] :
        {std::pair<std::string_view, std::string_view>{"llama", "rotary_pct"},

@@ -84,7 +84,7 @@ TEST(SilentMistakes, UnknownLayerTypesAreRefused) {
   // Unknown types are accepted if rope_parameters has a dictionary for each.
   EXPECT_TRUE(resolve(llama_with(R"("layer_types": ["x", "y"], "rope_parameters": {
       "x": {"rope_theta": 10000}, "y": {"rope_theta": 500000}})")));
-  // All names that config classes of Transformers 5.23 allow, and older names.
+  // Accepts all names that config classes of Transformers 5.23 allow, and older names.
   for (const std::string_view name : {"full_attention",
                                       "sliding_attention",
                                       "chunked_attention",
@@ -142,7 +142,7 @@ TEST(SilentMistakes, WrongPositionEmbeddingTypesAreRefusedExceptAbsolute) {
                 {"must be absolute", "gpt2"});
 }
 
-// Qwen2.5-1M's servers change positions, Transformers does not.
+// Servers of Qwen2.5-1M change positions, but Transformers does not.
 TEST(SilentMistakes, DualChunkAttentionIsReadWithAWarning) {
   const auto with = [](std::string_view members) {
     return model_with("qwen2", R"("dual_chunk_attention_config": {)" + std::string(members) + "}");
@@ -159,7 +159,7 @@ TEST(SilentMistakes, DualChunkAttentionIsReadWithAWarning) {
                 {"dual_chunk_attention_config.chunk_sise", "did you mean chunk_size?"});
 }
 
-// The meaning of these keys depends on the family.
+// The meaning of each key here depends on the family.
 TEST(SilentMistakes, UnclearKeysOfAnUnknownFamilyAreRefused) {
   const auto with = [](std::string_view members) {
     return resolve(model_with("new", R"("rope_theta": 10000, )" + std::string(members)),

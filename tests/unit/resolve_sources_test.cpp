@@ -71,7 +71,7 @@ TEST(Sources, NameTheKeysOfAScalingRule) {
                      .rotary.front()
                      .sources,
                  {{"original_max_position_embeddings", "rule max_position_embeddings"}});
-  // gpt_oss's class has rope_parameters.
+  // The class of gpt_oss has default rope_parameters.
   expect_sources(resolved(model_with("gpt_oss")).rotary.front().sources,
                  {{"rope_type", "class_default rope_type"},
                   {"factor", "class_default factor"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// head_window(): the rotated part of the head. Breaks each requirement on it once.
+// Tests head_window(), and breaks each requirement on the rotated part of the head once.
 #include "rotary/rotary_spec.hpp"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ TEST(HeadWindow, ReachesTheEndOfTheHeadFromFirstFeature) {
   EXPECT_EQ(test::value_of(head_window(spec_with(96, 24, 0))).rotary_dim, 24);
 }
 
-TEST(HeadWindow, SmallestHeadIsOnePair) {
+TEST(HeadWindow, AcceptsAWindowOfOnePair) {
   EXPECT_EQ(test::value_of(head_window(spec_with(2, {}, 0))).pairs(), 1);
   EXPECT_EQ(test::value_of(head_window(spec_with(3, 2, 1))).pairs(), 1);
 }

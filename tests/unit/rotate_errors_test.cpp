@@ -76,8 +76,8 @@ TEST_F(RotateQkErrors, AnOverlapOfQAndKIsRefused) {
   refuse(c.k.data = static_cast<float*>(c.q.data) + 3 * 16, {"q and k", "overlap"});  // last head
 }
 
-// A written view may overlap another view only if it is exactly its own source. All checks end
-// before the first write.
+// A destination may equal its own source, but must overlap no other view. All checks end before the
+// first write.
 TEST_F(RotateQkErrorsOfTheCpuAlone, WrongOutOfPlaceViewsAreRefused) {
   Tensor q_tensor = test::random_tensor({.extents = extents}, 30);
   Tensor k_tensor = test::random_tensor({.extents = extents}, 31);
@@ -159,7 +159,7 @@ TEST_F(RotateErrors, RepeatedElementsOfDestinationsAreRefused) {
   refuse(c.src = c.dst, {"dst", "distinct"});
 }
 
-TEST_F(RotateErrors, AnOverlapByAnyAmountIsRefused) {
+TEST_F(RotateErrors, PartialOverlapsAreRefused) {
   for (const std::int64_t shift : {1, 2, 15, 16, 17, 32, 48, 63, 64, 127, -1, -16, -63}) {
     SCOPED_TRACE("shifted by " + std::to_string(shift));
     c.dst.extents = c.src.extents = {.batch = 1, .tokens = 2, .heads = 4, .features = 16};

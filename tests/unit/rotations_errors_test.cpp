@@ -66,7 +66,7 @@ TEST_F(RotationsErrors, InvalidPositionsAreRefused) {
   const auto* const bytes = reinterpret_cast<const std::byte*>(four);
   refuse(c.at = Numbers{.data = reinterpret_cast<const std::int64_t*>(bytes + 4), .tokens = 3},
          {"positions must be aligned", "8 bytes", "4 bytes off"});
-  // By default batch_stride is 0. Every batch row would silently have the positions of the first.
+  // The default batch_stride, 0, would silently give all batch rows the positions of the first.
   refuse(c.at = Numbers{.data = four, .batch = 3, .tokens = 1},
          {"batch_stride", "got batch 3", "batch of 1 serves"});
 }

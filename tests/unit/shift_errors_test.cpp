@@ -110,7 +110,7 @@ TEST(ShiftErrors, InvalidMemoryAndOptionsAreRefused) {
                      {.memory = memory}),
           {"to: ", "memory must share no element"});
 
-  // A failed call leaves rotations unchanged; a successful one needs no more memory than before.
+  // A failed call leaves rotations unchanged. A later valid call needs no more memory.
   Rotations again = by;
   const auto bytes = memory;
   Frequencies changed = slower;
@@ -149,7 +149,7 @@ TEST(ShiftErrors, RotationsThatAreNotAShiftAreRefused) {
   EXPECT_EQ(keys.bytes(), src.bytes());
 }
 
-TEST(ShiftErrors, NameTheKeys) {
+TEST(ShiftErrors, KeysThatDoNotFitAreRefused) {
   const Frequencies ours = test::frequencies_of(window);
   std::vector<float> elements(5 * 10, 1);
   const Extents five{.tokens = 5, .heads = 1, .features = 10};

@@ -95,7 +95,7 @@ TEST_F(SinusoidalCalls, RefusePositionsThatDoNotFit) {
          {"positions must have the batch of the tokens, 2, or 1; got 3"});
   refuse(c.places = TokenArray<std::int32_t>{.data = nullptr, .tokens = 3},
          {"positions must point to data"});
-  // The positions are an element of dst.
+  // All positions are the same element of dst.
   const auto* const dst = static_cast<const double*>(c.into.data);
   refuse(c.places = TokenArray<double>{.data = dst, .tokens = 3, .token_stride = 0},
          {"dst and ", "positions must share no element"});

@@ -58,7 +58,7 @@ TEST(SpecJsonErrors, ADistantKeyGetsNoProposal) {
   }
 }
 
-// A spec has other names, or other places, for some keys of a config.
+// A spec names or nests some keys of a config differently.
 TEST(SpecJsonErrors, TheErrorForAConfigsKeyNamesTheSpecsKey) {
   malformed(spec_and(R"("rope_theta": 1e4)"), {"base", "got rope_theta"});
   malformed(spec_and(R"("partial_rotary_factor": 0.5)"), {"rotary_dim"});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mistakes that implementations have made with configs. resolve() reads each config right, refuses
-// it or warns. The comment of each test describes the mistake.
+// it or warns.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -33,8 +33,8 @@ std::string yarn_with(std::string_view members) {
                     std::string(members) + "}");
 }
 
-// Transformers 4.51 to 4.55 replaced the factor by max_position_embeddings / original. For the
-// config in Qwen2.5's model card that is 1, so YaRN was off. For Qwen3 it is 1.25.
+// Transformers 4.51 to 4.55 replaced the factor by max_position_embeddings / original. The quotient
+// is 1 for the config in Qwen2.5's model card, so YaRN was off, and 1.25 for Qwen3.
 TEST(Traps, TheStatedYarnFactorWins) {
   const auto config = [](std::string_view positions) {
     return R"({"model_type": "qwen2", "head_dim": 128, "num_hidden_layers": 2,
@@ -64,8 +64,8 @@ TEST(Traps, TruncateFalseIsHonoured) {
   EXPECT_FALSE(warns(resolved(yarn_with(R"("truncate": false)")), "truncate"));
 }
 
-// DeepSeek's softmax scale grows by g², whatever A is. Transformers 4.57 left out g² for V2. V2's
-// cached keys stay interleaved, but V3's become halves.
+// DeepSeek multiplies the softmax scale by g², whatever the attention factor. Transformers 4.57
+// left out g² for V2. V2's cached keys stay interleaved, but V3's become halves.
 TEST(Traps, DeepseekSoftmaxFactorIsNotTheAttentionFactor) {
   const auto config = [](std::string_view family) {
     return model_with(family, R"("rope_scaling": {"type": "yarn", "factor": 40, "mscale": 0.707,
@@ -81,7 +81,7 @@ TEST(Traps, DeepseekSoftmaxFactorIsNotTheAttentionFactor) {
   EXPECT_EQ(resolved(config("llama")).rotary.front().softmax_factor, 1);
 }
 
-// Scaled rules read partial_rotary_factor for every family, rope_type default only for some.
+// Scaled rules read partial_rotary_factor for every family. rope_type default reads it for some.
 TEST(Traps, RopeTypeDefaultIgnoresALlamasFraction) {
   constexpr std::string_view half = R"("partial_rotary_factor": 0.5)";
   const ModelSpec llama = resolved(llama_with(half));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs with an angle for each feature, compared with HunYuan-VL's and V-JEPA 2's formulas in long
-// double; errors.
+// Compares pairs with an angle for each feature with the formulas of HunYuan-VL and V-JEPA 2 in
+// long double. Also tests errors.
 #include "reference/two_angles.hpp"
 
 #include <gtest/gtest.h>

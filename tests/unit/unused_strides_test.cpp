@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stride of an axis with one index is unused, and so are all strides of a view without
-// elements. They may have any value. UndefinedBehaviorSanitizer would find a sum of them that
-// overflows.
+// An axis with one index uses no stride, and a view without elements uses none. Unused strides may
+// have any value. UndefinedBehaviorSanitizer would find a sum of unused strides that overflows.
 #include <gtest/gtest.h>
 
 #include <array>

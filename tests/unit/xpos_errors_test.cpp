@@ -61,7 +61,7 @@ TEST(XposErrors, InvalidRolesAreRefused) {
       {"role must be left out", "existing rows", "got key"});
 }
 
-TEST(XposErrors, RemakingWithAndWithoutXposIsRefused) {
+TEST(XposErrors, RemakingMustNotAddOrRemoveXpos) {
   const Frequencies xpos = frequencies_with({});
   Frequencies plain = xpos;
   plain.xpos.reset();

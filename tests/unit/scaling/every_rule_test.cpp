@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every scaling rule enforces the bounds that its facts (Describe) state, and its JSON text gives
-// back its parameters. Its frequencies agree with the long double reference.
+// Every scaling rule enforces the bounds in its facts (Describe), round-trips through JSON, and
+// agrees with the long double reference.
 #include <cmath>
 #include <map>
 #include <string>
@@ -123,7 +123,7 @@ TEST(EveryRule, AgreesWithTheReferenceAtExtremes) {
 }
 
 // These rules need at least two pairs, or as many pairs as they clip.
-TEST(EveryRule, AgreesWithTheReferenceFromTwoPairsOn) {
+TEST(EveryRule, RulesThatNeedSeveralPairsAgreeWithTheReference) {
   test::expect_as_reference_for_many_specs(RetNetScaling{}, {}, 4);
   for (const std::int64_t clipped : {1, 2, 3, 20, 64, 256})
     for (const ClippedEdge edge : {ClippedEdge::cosine, ClippedEdge::hard})

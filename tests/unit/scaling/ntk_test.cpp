@@ -163,7 +163,7 @@ TEST(DynamicNtkRule, IsNtkWithTheConfigsAlphaForHunYuan) {
   EXPECT_EQ(model.rotary.front().spec.scaling, Scaling(NtkScaling{.alpha = 1000}));
   ASSERT_EQ(model.warnings.size(), 1U);
   EXPECT_NE(model.warnings.front().find("factor, beta_fast"), std::string::npos);
-  // Without alpha it is ordinary dynamic NTK. HunYuan's code treats an alpha of 0 as absent.
+  // Without alpha the rule is ordinary dynamic NTK. HunYuan's code treats an alpha of 0 as absent.
   for (const std::string_view members :
        {R"("type": "dynamic", "factor": 2)", R"("type": "dynamic", "factor": 2, "alpha": 0)"}) {
     EXPECT_EQ(test::resolved_rotary(config_of("hunyuan_v1_dense", members)).scaling,
