@@ -42,7 +42,7 @@ struct Problem {
   const ModelOptions& options;
   ConfigFile file;
   ModelSpec model = {};
-  Json part = {};        // the language model's config
+  SortedJson part = {};  // the language model's config
   std::size_t main = 0;  // the embedding with the longest trained context
   std::int64_t tokens;
 
@@ -60,7 +60,7 @@ std::string_view own_key(const Problem& problem) {
 // The config's rope dictionary after setting these members for the main embedding.
 Json dictionary_with(const Problem& problem, const Json& members) {
   const std::string_view key = own_key(problem);
-  Json whole = key.empty() ? Json::object() : problem.part.at(key);
+  Json whole = key.empty() ? Json::object() : Json(problem.part.at(key));
   const auto& layer_type = problem.model.rotary[problem.main].layer_type;
   const bool is_nested =
       layer_type && whole.contains(*layer_type) && whole[*layer_type].is_object();
@@ -234,7 +234,7 @@ Problem read_problem(const ModelOptions& options, std::int64_t tokens) {
     fail(ExitCode::unsupported, "the model has no rotary embedding to stretch");
   const auto longest = std::ranges::max_element(problem.model.rotary, {}, trained_tokens);
   problem.main = static_cast<std::size_t>(longest - problem.model.rotary.begin());
-  problem.part = ordered_config(problem.file.json).at(pointer_to(problem.model.config_part));
+  problem.part = parsed_config(problem.file.json).at(pointer_to(problem.model.config_part));
   return problem;
 }
 

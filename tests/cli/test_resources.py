@@ -162,7 +162,7 @@ class ResourcesTest(MeasuredTest):
     def test_the_worst_configs_stay_within_limits(self):
         for name, config in ({"plain": LLAMA} | TEXTS | SIZES).items():
             self.write_config(config, f"{name}.json")
-        for call in READERS + [PERMUTE_BY]:
+        for call in READERS + [PERMUTE_BY, *STRETCH]:
             self.check(call, [f"{name}.json" for name in TEXTS], "plain.json")
         for call in RESOLVERS + [PERMUTE_BY, *STRETCH, *FIGURES]:
             self.check(call, [f"{name}.json" for name in SIZES], "plain.json")
