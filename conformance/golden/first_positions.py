@@ -55,6 +55,8 @@ def frequencies(spec):
         return plain(spec), 1
     if rule["rope_type"] == "linear":
         return plain(spec) / rule["factor"], 1
+    if rule["rope_type"] == "explicit":
+        return np.array(rule["inv_freq"], REAL), rule["attention_factor"]
     return {"yarn": yarn, "llama3": llama3}[rule["rope_type"]](spec, rule)
 
 
@@ -116,6 +118,9 @@ CASES = [
     ("nearly alike, part of the head", spec(10000, None, 32, 80), spec(10000.01, None, 32, 80),
      1048576),
     ("alike", spec(10000), spec(10000), 1048576),
+    ("steps across the drifts that are too large",
+     *(spec(10000, {"rope_type": "explicit", "inv_freq": [rate], "attention_factor": 0.0028}, 2, 2)
+       for rate in (0.5, -2.0)), 32),
 ]
 
 

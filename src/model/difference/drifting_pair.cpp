@@ -48,20 +48,22 @@ std::optional<std::int64_t> DriftingPair::first_beyond(double distance,
   if (!allowed) return span.first;
   if (*allowed >= 0x1p63) return std::nullopt;
   const auto limit = static_cast<std::int64_t>(*allowed);
-  const std::int64_t now = drift(span.first);
-  if (now > limit || now < -limit) return span.first;
   const auto step = static_cast<std::int64_t>(one_.turns - other_.turns);
   if (step == 0) return std::nullopt;
-  // The way out of [-limit, limit] is shorter than 2^63. The rest of the circle is longer than one
-  // step, so no step jumps across it.
-  const std::uint64_t way =
-      step > 0 ? static_cast<std::uint64_t>(limit) - static_cast<std::uint64_t>(now)
-               : static_cast<std::uint64_t>(limit) + static_cast<std::uint64_t>(now);
   const std::uint64_t size =
       step > 0 ? static_cast<std::uint64_t>(step) : 0 - static_cast<std::uint64_t>(step);
-  const std::uint64_t steps = way / size + 1;
-  if (steps >= static_cast<std::uint64_t>(span.last - span.first)) return std::nullopt;
-  return span.first + static_cast<std::int64_t>(steps);
+  // If the rest of the circle is shorter than a step, a step may jump across it, back into
+  // [-limit, limit].
+  for (std::int64_t now = drift(span.first); now <= limit && now >= -limit;
+       now = drift(span.first)) {
+    const std::uint64_t way =
+        step > 0 ? static_cast<std::uint64_t>(limit) - static_cast<std::uint64_t>(now)
+                 : static_cast<std::uint64_t>(limit) + static_cast<std::uint64_t>(now);
+    const std::uint64_t steps = way / size + 1;
+    if (steps >= static_cast<std::uint64_t>(span.last - span.first)) return std::nullopt;
+    span.first += static_cast<std::int64_t>(steps);
+  }
+  return span.first;
 }
 
 std::optional<std::int64_t> DriftingPair::first_apart(double tolerance,

@@ -8,7 +8,7 @@
 
 namespace rotary {
 
-// Positions first, first + 1, …, last - 1.
+// Positions first, first + 1, …, last - 1, from 0 to 2^31.
 struct PositionSpan {
   std::int64_t first = 0;
   std::int64_t last = 0;
@@ -27,7 +27,7 @@ class DriftingPair {
   [[nodiscard]] double apart(std::int64_t position) const noexcept;
 
   // The first position at which the points (A cos, A sin) are farther than `distance` apart. It is
-  // computed directly, with no cosine and no search.
+  // computed with no cosine, by one division for each turn of the drift.
   [[nodiscard]] std::optional<std::int64_t> first_beyond(double distance,
                                                          PositionSpan span) const noexcept;
 
