@@ -27,6 +27,7 @@ import history_cases  # noqa: E402
 import history_table  # noqa: E402
 import wheels  # noqa: E402
 from definitions import Stub, load_definitions  # noqa: E402
+from evidence import cells  # noqa: E402
 from release import Release  # noqa: E402
 
 MODELING = """
@@ -262,6 +263,15 @@ class HistoryTest(unittest.TestCase):
         with unittest.mock.patch.object(history_table, "DOCUMENT", document), \
                 contextlib.redirect_stdout(io.StringIO()) as output:
             return history_table.compare_with_document(histories, write), output.getvalue()
+
+
+class CellsTest(unittest.TestCase):
+    def test_tried_names_keys_in_the_order_of_the_config(self):
+        model = cells.Model("llama", {})
+        self.assertEqual([each["tried"] for each in cells.cases(model)
+                          if each["cell"] == "parameters_flat:yarn"],
+                         ["", "attention_factor, beta_fast, beta_slow", "mscale, mscale_all_dim",
+                          "truncate"])
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ def cases(model):
     more = IN_DICTIONARY.get(model.family, {})
     for rule, (dictionaries, beside) in rules_of(model.pairs).items():
         for keys in dictionaries:
-            tried = ", ".join(keys.keys() - dictionaries[0].keys())
+            tried = ", ".join(key for key in keys if key not in dictionaries[0])
             for cell, rope in forms_of(rule, more | keys, model.labels):
                 yield case(model, f"{cell}:{rule}", tried, beside | rope)
     lists, beside = rules_of(model.pairs)["longrope"]
