@@ -142,13 +142,13 @@ CASES = [
     Case("LongRoPE in another model", "llama", PHI, lists, {
         "4.33.3": "`modeling_rope_utils.py`, which has LongRoPE, came with 4.43",
         "4.43.4": "the list follows the config alone: its factor is above 1",
-        "4.50.3": "the list follows the length, which Llama does not pass on",
+        "4.48.3": "the list follows the length, which Llama does not pass on",
         "4.51.3": "`dynamic_rope_update`: the list follows each call in every model",
     }, (100, 4096, 100)),
     Case("Dynamic NTK, one call after the other", "llama",
          SMALL | {"rope_scaling": {"rope_type": "dynamic", "factor": 4.0}}, lengths, {
              "4.33.3": "the base is recomputed for a longer call, never restored",
-             "4.40.2": "the base is recomputed for every long call, never restored",
+             "4.38.2": "the base is recomputed for every long call, never restored",
              "4.43.4": "recomputed for a longer call, restored below the trained length",
              "5.0.0": "a wrong attribute name (#39847): as in 4.40 again",
              "5.13.1": "the name is right again (#46624): as in 4.43",

@@ -259,6 +259,11 @@ class HistoryTest(unittest.TestCase):
             document.write_text(document.read_text().replace("last 2 times", "last 3 times"))
             self.assertEqual(self.compared(document, histories)[0], 1)
 
+    def test_the_document_ends_with_the_newest_pinned_release(self):
+        text = history_table.DOCUMENT.read_text(encoding="utf-8")
+        self.assertEqual(text.count(f" – {list(wheels.pins()['sha256'])[-1]} | "),
+                         len(history_cases.CASES))
+
     def compared(self, document, histories, write=False):
         with unittest.mock.patch.object(history_table, "DOCUMENT", document), \
                 contextlib.redirect_stdout(io.StringIO()) as output:
