@@ -258,6 +258,15 @@ TEST(LayerKinds, Ministral3ScalesQueriesInEveryLayer) {
       StepTemperature{.scale = 0.1, .interval_tokens = 16384, .offset = 0};
   for (const ModelLayer& layer : model.layers) EXPECT_EQ(layer.query_temperature, wanted);
   EXPECT_EQ(model.rotary.front().softmax_factor, 1);  // because it has no latent attention
+  const ModelSpec plain =
+      resolved(model_with("ministral3", R"("rope_parameters": {"rope_type": "default"})"));
+  EXPECT_EQ(plain.layers[0].query_temperature, QueryTemperature());
+  malformed(model_with("ministral3", R"("rope_parameters": {"rope_type": "default",
+                                        "llama_4_scaling_beta": -1})"),
+            {"llama_4_scaling_beta must be >= 0, got -1"});
+  malformed(model_with("ministral3", R"("rope_parameters": {"rope_type": "default",
+                                        "llama_4_scaling_beta": 0.1})"),
+            {"original_max_position_embeddings must be given", "got none"});
   not_supported(model_with("llama", R"("rope_parameters": {"rope_type": "default",
                                                    "llama_4_scaling_beta": 0.1})"),
                 {"llama_4_scaling_beta"});

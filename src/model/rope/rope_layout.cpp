@@ -366,7 +366,6 @@ RopeLayout lay_out(Reader& config, const Family& family, const std::vector<std::
 RopeLayout read_rope_layout(Reader& config, const Family& family,
                             const std::vector<std::string>& layer_types) {
   RopeLayout layout = lay_out(config, family, layer_types);
-  if (config.failed()) return layout;
   for (LayerTypeRope& rope : layout.ropes) {
     take_axes(rope, family, config.findings());
     if (family.layers.temperature == TemperatureKeys::llama_4_scaling_beta) {
