@@ -73,22 +73,28 @@ std::vector<std::string> notes_of_ids(const Arguments& a) {
   return notes;
 }
 
+struct HeadFile {
+  std::string_view option;
+  std::string path;
+};
+
 struct HeadFiles {
-  std::string before;
-  std::string after;
+  HeadFile before;
+  HeadFile after;
   std::optional<std::string> positions;
 };
 
 HeadFiles files_of(const Arguments& a) {
-  if (a.before) return {*a.before, *a.after, a.positions};
-  if (a.ours) return {*a.ours, *a.theirs, a.positions};
+  if (a.before) return {{"--before", *a.before}, {"--after", *a.after}, a.positions};
+  if (a.ours) return {{"--ours", *a.ours}, {"--theirs", *a.theirs}, a.positions};
   require(a.trace->ends_with(".npz") || a.trace->ends_with(".safetensors"),
           "TRACE must be an .npz or a .safetensors file (else: --before FILE --after FILE), got {}",
           *a.trace);
   const std::string prefix = fmt::format("{}.", a.call);
-  HeadFiles files{.before = fmt::format("{}:{}{}.before", *a.trace, prefix, a.tensor),
-                  .after = fmt::format("{}:{}{}.after", *a.trace, prefix, a.tensor),
-                  .positions = a.positions};
+  HeadFiles files{
+      .before = {"before in TRACE", fmt::format("{}:{}{}.before", *a.trace, prefix, a.tensor)},
+      .after = {"after in TRACE", fmt::format("{}:{}{}.after", *a.trace, prefix, a.tensor)},
+      .positions = a.positions};
   const std::string positions = prefix + "positions";
   if (!a.positions && !a.first_position && has_array(*a.trace, positions))
     files.positions = fmt::format("{}:{}", *a.trace, positions);
@@ -140,10 +146,13 @@ std::int64_t axes_of(const IdentifyOptions& options) {
   return axes ? static_cast<std::int64_t>(axes->pairs.size()) : 1;
 }
 
-IdentifyAnswer identify_files(const Arguments& a, IdentifyOptions options) {
-  const HeadFiles files = files_of(a);
-  const FloatArray before = read_floats("--before", files.before, a.dtype, most_observed);
-  const FloatArray after = read_floats("--after", files.after, a.dtype, most_observed);
+FloatArray read_heads(const HeadFile& file, std::optional<DType> dtype) {
+  return read_floats(file.option, file.path, dtype, most_observed);
+}
+
+IdentifyAnswer identify_files(const Arguments& a, const HeadFiles& files, IdentifyOptions options) {
+  const FloatArray before = read_heads(files.before, a.dtype);
+  const FloatArray after = read_heads(files.after, a.dtype);
   IntegerArray positions;
   std::optional<std::int64_t> tokens;
   if (files.positions) {
@@ -153,7 +162,7 @@ IdentifyAnswer identify_files(const Arguments& a, IdentifyOptions options) {
   }
   std::optional<IdentifyAnswer> best;
   std::optional<IdentifyAnswer> faulty;
-  for (const HeadsLayout& layout : layouts_of(before.shape, a.layout, tokens)) {
+  for (const HeadsLayout& layout : layouts_of(before, a.layout, tokens)) {
     if (a.first_position)
       options.positions =
           ConsecutivePositions{.first = *a.first_position, .tokens = layout.extents.tokens};
@@ -174,10 +183,11 @@ IdentifyAnswer identify_files(const Arguments& a, IdentifyOptions options) {
 OtherProgram identify_other(Arguments a, const IdentifyOptions& options,
                             const IdentifyAnswer& answer) {
   a.layout = *std::ranges::find(layout_names, answer.layout);
-  const FloatArray after = read_floats("--after", *a.after, a.dtype, most_observed);
-  const FloatArray other = read_floats("--other", *a.other, a.dtype, most_observed);
-  a.after = a.other;
-  OtherProgram program{.found = identify_files(a, options).found};
+  HeadFiles files = files_of(a);
+  const FloatArray after = read_heads(files.after, a.dtype);
+  files.after = {"--other", *a.other};
+  const FloatArray other = read_heads(files.after, a.dtype);
+  OtherProgram program{.found = identify_files(a, files, options).found};
   const bool is_same = after.doubles() == other.doubles();
   program.parting = is_same ? Parting::none : parting_of(answer.found, program.found);
   return program;
@@ -206,7 +216,7 @@ Answer run(const Arguments& a, OutputForm form) {
   check_arguments(a);
   const IdentifyOptions options = options_of(a);
   IdentifyAnswer answer =
-      a.has_heads() ? identify_files(a, options) : identify_table_files(a, options);
+      a.has_heads() ? identify_files(a, files_of(a), options) : identify_table_files(a, options);
   answer.notes = notes_of_ids(a);
   const auto* const gguf = options.model && options.model->gguf ? &*options.model->gguf : nullptr;
   // A converter's row order would look like another pairing.

@@ -50,11 +50,11 @@ std::size_t chosen(std::string_view option, const FileAndName& wanted,
   std::vector<std::string> shown;
   for (const auto& name : std::span(names).first(std::min<std::size_t>(names.size(), most_shown)))
     shown.push_back(shown_name(name));
-  fail_usage(
-      "{} must name one of the arrays of {}, such as {}:{}, got '{}'; it has {}{}", option,
-      wanted.path, wanted.path, shown.empty() ? "NAME" : shown.front(), wanted.name,
-      fmt::join(shown, ", "),
-      names.size() > most_shown ? fmt::format(" and {} more", names.size() - most_shown) : "");
+  std::string has = shown.empty() ? "none" : fmt::format("{}", fmt::join(shown, ", "));
+  if (names.size() > most_shown) has += fmt::format(" and {} more", names.size() - most_shown);
+  require(!wanted.name.empty(), "{} must name one of the arrays of {}, as {}:NAME; it has {}",
+          option, wanted.path, wanted.path, has);
+  fail_usage("{}: {} must have the array '{}'; it has {}", option, wanted.path, wanted.name, has);
 }
 
 std::vector<std::string> names_of(const SafetensorsHeader& header) {
@@ -141,7 +141,8 @@ FloatArray read_floats(std::string_view option, const std::string& path, std::op
                        const NpyLimit& limit) {
   NamedArray named = read_named(option, path, limit);
   if (named.is_bf16 && !dtype) dtype = DType::bf16;
-  FloatArray floats{.dtype = dtype_of(option, named.array.type, dtype),
+  FloatArray floats{.option = option,
+                    .dtype = dtype_of(option, named.array.type, dtype),
                     .shape = std::move(named.array.shape),
                     .data = std::move(named.array.data)};
   for (std::size_t i = 0; i < floats.size(); ++i)

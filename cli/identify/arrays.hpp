@@ -19,6 +19,7 @@ namespace rotary::cli {
 
 // Floating-point numbers in C order.
 struct FloatArray {
+  std::string_view option = {};  // that gave the file
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
   std::vector<std::byte> data;

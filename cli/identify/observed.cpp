@@ -9,17 +9,17 @@
 
 namespace rotary::cli {
 
-std::vector<HeadsLayout> layouts_of(const std::vector<std::int64_t>& shape,
-                                    std::optional<std::string_view> name,
+std::vector<HeadsLayout> layouts_of(const FloatArray& heads, std::optional<std::string_view> name,
                                     std::optional<std::int64_t> tokens) {
+  const auto& shape = heads.shape;
   require(shape.size() >= 2 && shape.size() <= 4,
-          "--before must have 2 to 4 axes, of which the last is that of features, got {}",
+          "{} must have 2 to 4 axes, of which the last is that of features, got {}", heads.option,
           shape_text(shape));
   std::vector<HeadsLayout> layouts;
   for (const std::string_view each : layout_names) {
     if (name ? each != *name : each.size() != shape.size()) continue;
-    require(each.size() == shape.size(), "--before must have the axes of --layout {}, got {}", each,
-            shape_text(shape));
+    require(each.size() == shape.size(), "{} must have the axes of --layout {}, got {}",
+            heads.option, each, shape_text(shape));
     HeadsLayout layout{.name = each, .extents = {.tokens = 1, .heads = 1}, .strides = {}};
     std::int64_t stride = 1;
     for (std::size_t i = shape.size(); i-- > 0;) {
@@ -52,10 +52,10 @@ bool is_better(const Identification& one, const Identification& other) {
 
 Identification identify_heads(const FloatArray& before, const FloatArray& after,
                               const HeadsLayout& layout, const IdentifyOptions& options) {
-  require(before.shape == after.shape, "--before and --after must have one shape, got {} and {}",
-          shape_text(before.shape), shape_text(after.shape));
-  require(before.dtype == after.dtype, "--before and --after must have one dtype, got {} and {}",
-          to_string(before.dtype), to_string(after.dtype));
+  require(before.shape == after.shape, "{} and {} must have one shape, got {} and {}",
+          before.option, after.option, shape_text(before.shape), shape_text(after.shape));
+  require(before.dtype == after.dtype, "{} and {} must have one dtype, got {} and {}",
+          before.option, after.option, to_string(before.dtype), to_string(after.dtype));
   const ConstHeadsView one{before.data.data(), before.dtype, layout.extents, layout.strides};
   const ConstHeadsView other{after.data.data(), after.dtype, layout.extents, layout.strides};
   return value_or_fail(identify(one, other, options));

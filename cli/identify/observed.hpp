@@ -25,7 +25,7 @@ struct HeadsLayout {
 
 // The layouts that fit the shape (b batch, t tokens, h heads, d features), or only the named one.
 // tokens: their number, if known.
-[[nodiscard]] std::vector<HeadsLayout> layouts_of(const std::vector<std::int64_t>& shape,
+[[nodiscard]] std::vector<HeadsLayout> layouts_of(const FloatArray& heads,
                                                   std::optional<std::string_view> name,
                                                   std::optional<std::int64_t> tokens);
 

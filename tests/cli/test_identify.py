@@ -188,6 +188,25 @@ class IdentifyTest(IdentifyTool):
         self.assertEqual((code, self.causes(found)), (1, [("position_offset", "positions",
                                                            "p + 1")]))
 
+    def test_refusals_name_the_option_of_the_file(self):
+        def refused(message, *files):
+            self.assert_fails(2, [message], "identify", *files, "--config", self.config,
+                              "--first-position", "0")
+
+        x = self.save("x.npy", heads())
+        narrow_x = self.save("narrow.npy", heads()[..., :8])
+        np.savez(self.path / "two.npz", a=heads(), b=heads())
+        refused("--ours must name one of the arrays of two.npz, as two.npz:NAME; it has a, b",
+                "--ours", "two.npz", "--theirs", x)
+        refused("--theirs: two.npz must have the array 'c'; it has a, b",
+                "--ours", x, "--theirs", "two.npz:c")
+        refused("--ours and --theirs must have one shape", "--ours", x, "--theirs", narrow_x)
+        refused("--ours must have the axes of --layout td", "--ours", x, "--theirs", x,
+                "--layout", "td")
+        refused("--before and --other must have one shape", "--before", x, "--after", x,
+                "--other", narrow_x)
+        refused("before in TRACE: two.npz must have the array '0.q.before'; it has a, b", "two.npz")
+
     def test_a_safetensors_trace_is_read(self):
         x = heads()
         y = turned(x, np.arange(9))
