@@ -1,53 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "relative/elements.hpp"
 
-#include <bit>
-#include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "tensor/element_values.hpp"
 
 namespace rotary::relative {
 namespace {
 
-// Rounds to odd: truncates a double to float32, and sets the last bit if any bit was lost. Rounding
-// the result to 16 bits equals rounding the double directly. Requires a value that is not NaN.
-float to_odd(double value) noexcept {
-  const auto nearest = static_cast<float>(value);
-  const auto back = static_cast<double>(nearest);
-  if (back == value) return nearest;
-  const auto bits = std::bit_cast<std::uint32_t>(nearest);
-  const std::uint32_t away = std::abs(back) > std::abs(value) ? 1 : 0;  // 1 only if bits > 0
-  return std::bit_cast<float>((bits - away) | 1U);
-}
-
-// Rounds `value` to the type of `like`.
-float rounded(double value, float /*like*/) noexcept { return static_cast<float>(value); }
-
-double rounded(double value, double /*like*/) noexcept { return value; }
-
-BFloat16 rounded(double value, BFloat16 /*like*/) noexcept {
-  if (std::isnan(value)) return {0x7FC0};
-  const float nearest = rounded_to_bf16(to_odd(value));
-  return {static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(nearest) >> 16)};
-}
-
-Float16 rounded(double value, Float16 /*like*/) noexcept {
-  if (std::isnan(value)) return {0x7E00};
-  const float magnitude = std::abs(rounded_to_f16(to_odd(value)));
-  std::uint32_t bits = 0x7C00;
-  if (magnitude < 0x1p-14F) {
-    bits = static_cast<std::uint32_t>(magnitude * 0x1p24F);
-  } else if (magnitude < std::numeric_limits<float>::infinity()) {
-    bits = (std::bit_cast<std::uint32_t>(magnitude) - (112U << 23)) >> 13;
-  }
-  return {static_cast<std::uint16_t>(bits | (std::signbit(value) ? 0x8000U : 0U))};
-}
-
 template <class Element>
 void put(void* data, std::int64_t index, double value) noexcept {
-  const Element element = rounded(value, Element{});
+  Element element;
+  rotary::put(value, element);
   std::memcpy(static_cast<std::byte*>(data) + index * static_cast<std::int64_t>(sizeof(Element)),
               &element, sizeof element);
 }

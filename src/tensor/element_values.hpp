@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts single elements of a DType to double, exactly, and rounds to 16-bit formats. The kernels
+// Converts single elements of a DType to double, exactly, and back with one rounding. The kernels
 // convert tensors without these functions.
 #pragma once
 
@@ -65,6 +65,50 @@ struct Float16 {
     rounded = std::bit_cast<float>((bits + 0xFFF + odd) & 0xFFFFE000U);
   }
   return std::copysign(rounded, value);
+}
+
+// A float32 that rounds to the same bf16 or f16 as `value`. Keeps 14 bits of the significand and
+// sets the last one if a lower bit was lost ("round to odd"). bf16 and f16 have at most 11 bits, so
+// the result is halfway between two of their numbers only if `value` is. Results below 2^-136,
+// which float32 may round, are 0 in bf16 and f16. Branch-free integer arithmetic, here and below,
+// lets the compiler vectorise loops.
+[[nodiscard]] inline float rounded_to_odd(double value) noexcept {
+  constexpr std::uint64_t lost = (std::uint64_t{1} << (53 - 14)) - 1;
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  const std::uint64_t sticky = ((bits & lost) + lost) & (lost + 1);
+  return static_cast<float>(std::bit_cast<double>((bits | sticky) & ~lost));
+}
+
+inline void put(double value, double& element) noexcept { element = value; }
+inline void put(double value, float& element) noexcept { element = static_cast<float>(value); }
+
+inline void put(double value, BFloat16& element) noexcept {
+  const auto bits = std::bit_cast<std::uint32_t>(rounded_to_odd(value));
+  const auto magnitude = static_cast<std::int32_t>(bits & 0x7FFFFFFF);
+  const std::uint32_t odd = (bits >> 16) & 1;
+  const std::uint32_t rounded = (bits + 0x7FFF + odd) >> 16;
+  const std::uint32_t quiet = (bits >> 16) | 0x40;
+  element.bits = static_cast<std::uint16_t>(magnitude > 0x7F800000 ? quiet : rounded);
+}
+
+// f16 has 5 exponent bits (bias 15) and 10 fraction bits. Results below 2^-14 are multiples of
+// 2^-24; adding 1/2 rounds to such a multiple. From 65520 on the exponent reaches 31, which means
+// Inf.
+inline void put(double value, Float16& element) noexcept {
+  constexpr std::int32_t smallest_normal = 0x38800000;  // 2^-14
+  constexpr std::int32_t beyond = 0x47800000;           // 2^16
+  constexpr std::int32_t half = 0x3F000000;
+  const auto bits = std::bit_cast<std::uint32_t>(rounded_to_odd(value));
+  const auto magnitude = static_cast<std::int32_t>(bits & 0x7FFFFFFF);
+  const std::int32_t finite = select_by(magnitude, beyond, magnitude, beyond);
+  const std::int32_t odd = (finite >> 13) & 1;
+  const std::int32_t normal = (finite + 0xFFF + odd - ((127 - 15) << 23)) >> 13;
+  const std::int32_t units =
+      std::bit_cast<std::int32_t>(std::bit_cast<float>(finite) + 0.5F) - half;
+  const std::int32_t number = select_by(finite, smallest_normal, units, normal);
+  const std::int32_t rounded = select_by(magnitude, 0x7F800001, number, 0x7E00);
+  element.bits =
+      static_cast<std::uint16_t>(((bits >> 16) & 0x8000) | static_cast<std::uint32_t>(rounded));
 }
 
 // Calls visit with an element of the dtype's type, or a double for an invalid dtype.
