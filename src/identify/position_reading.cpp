@@ -164,14 +164,14 @@ bool PositionReader::is_best_nearby(std::size_t axis, double position) const {
   return misfit(axis, position) <= misfit(axis, position + slope / curve) + slack_;
 }
 
-PositionReader::Axis PositionReader::solved(std::size_t axis, double hint) const {
+std::vector<double> PositionReader::solved(std::size_t axis, double hint) const {
   struct Candidate {
     double position;
     double misfit;
   };
   std::vector<Candidate> candidates = {{hint, misfit(axis, hint)}};
   const std::vector<std::size_t> pairs = measured_pairs(axis);
-  if (pairs.empty()) return {.positions = {hint}, .misfit = candidates.front().misfit};
+  if (pairs.empty()) return {hint};
   const Pair& slowest = pairs_[pairs.front()];
   const double period = turn / std::abs(slowest.frequency);
   const double first =
@@ -192,10 +192,9 @@ PositionReader::Axis PositionReader::solved(std::size_t axis, double hint) const
   std::erase_if(candidates, [&](const Candidate& each) { return each.misfit > least + slack_; });
   std::ranges::sort(candidates, {},
                     [&](const Candidate& each) { return std::abs(each.position - hint); });
-  Axis found{.positions = {}, .misfit = candidates.front().misfit};
+  std::vector<double> found;
   for (const Candidate& each : candidates)
-    if (found.positions.empty() || each.position != found.positions.back())
-      found.positions.push_back(each.position);
+    if (found.empty() || each.position != found.back()) found.push_back(each.position);
   return found;
 }
 
@@ -249,9 +248,9 @@ TokenReading PositionReader::read(const Sample& sample, std::size_t token,
   std::vector<double> found;
   std::optional<double> alias;
   for (std::size_t axis = 0; axis < axes(); ++axis) {
-    const Axis solution = solved(axis, hints.back()[axis]);
-    found.push_back(solution.positions.front());
-    if (solution.positions.size() > 1 && !alias) alias = solution.positions[1];
+    const std::vector<double> solutions = solved(axis, hints.back()[axis]);
+    found.push_back(solutions.front());
+    if (solutions.size() > 1 && !alias) alias = solutions[1];
     if (!alias) alias = neighbour(axis, found.back());
   }
   // Tries one shift of all axes before separate shifts.

@@ -48,10 +48,6 @@ class PositionReader {
     double length = 0;  // |before| |after|, summed over heads
     double frequency = 0;
   };
-  struct Axis {
-    std::vector<double> positions;  // fit the axis's pairs; the nearest to the hint is first
-    double misfit = 0;              // of the first position
-  };
 
   void measure(const Sample& sample, std::size_t token);
   [[nodiscard]] TokenReading reading_at(const Sample& sample, const std::vector<double>& at) const;
@@ -63,7 +59,8 @@ class PositionReader {
                                               double position) const;
   [[nodiscard]] std::optional<double> neighbour(std::size_t axis, double position) const;
   [[nodiscard]] bool is_best_nearby(std::size_t axis, double position) const;
-  [[nodiscard]] Axis solved(std::size_t axis, double hint) const;
+  // The positions that fit the pairs of an axis; the nearest to the hint is first.
+  [[nodiscard]] std::vector<double> solved(std::size_t axis, double hint) const;
   [[nodiscard]] double tolerance_at(const Sample& sample, const std::vector<double>& found) const;
   [[nodiscard]] double slack_at(const Sample& sample, const std::vector<double>& found) const;
   [[nodiscard]] double residual(double misfits) const;
