@@ -41,9 +41,7 @@ struct NormKernels {
 };
 
 struct CacheKernels {
-  NarrowingRotate rotate_half;
-  NarrowingRotate rotate_interleaved;
-  NarrowingRotate rotate_interleaved_to_half;
+  NarrowingRotate rotate[2][2];  // [reads halves][writes halves]
   Narrow narrow_bf16;
   Narrow narrow_f16;
   NormKernels norm_f32;

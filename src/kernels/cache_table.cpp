@@ -15,9 +15,8 @@ constexpr NormKernels norm_kernels{.normalize = normalize<T>, .sum_of_squares = 
 
 extern const CacheKernels cache_kernels;  // const alone would make it local to this file
 constexpr CacheKernels cache_kernels{
-    .rotate_half = narrowing_rotate<Half, Half>,
-    .rotate_interleaved = narrowing_rotate<Interleaved, Interleaved>,
-    .rotate_interleaved_to_half = narrowing_rotate<Interleaved, Half>,
+    .rotate = {{narrowing_rotate<Interleaved, Interleaved>, narrowing_rotate<Interleaved, Half>},
+               {{}, narrowing_rotate<Half, Half>}},
     .narrow_bf16 = narrow<BFloat16>,
     .narrow_f16 = narrow<Float16>,
     .norm_f32 = norm_kernels<float>,
@@ -32,9 +31,9 @@ constexpr NarrowingRotate narrowing_rotate_with_bf16{
 
 constexpr CacheKernels with_hardware_bf16() {
   CacheKernels kernels = cache_kernels;
-  kernels.rotate_half = narrowing_rotate_with_bf16<Half, Half>;
-  kernels.rotate_interleaved = narrowing_rotate_with_bf16<Interleaved, Interleaved>;
-  kernels.rotate_interleaved_to_half = narrowing_rotate_with_bf16<Interleaved, Half>;
+  kernels.rotate[0][0] = narrowing_rotate_with_bf16<Interleaved, Interleaved>;
+  kernels.rotate[0][1] = narrowing_rotate_with_bf16<Interleaved, Half>;
+  kernels.rotate[1][1] = narrowing_rotate_with_bf16<Half, Half>;
   kernels.narrow_bf16 = narrow<HardwareBFloat16>;
   return kernels;
 }

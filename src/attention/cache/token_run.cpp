@@ -11,7 +11,7 @@
 namespace rotary {
 namespace {
 
-// CacheKernels has no kernel for the fourth combination of orders.
+// CacheKernels lacks the kernel that reads halves and writes neighbours.
 static_assert(std::ranges::none_of(all_pairings, [](Pairing pairing) {
   return reads_halves(pairing) && !writes_halves(pairing);
 }));
@@ -19,12 +19,10 @@ static_assert(std::ranges::none_of(all_pairings, [](Pairing pairing) {
 // The forward kernel that reads elements of dtype `from` and writes `to`.
 kernels::Rotate kernel_for(const kernels::KernelTable& kernels, const Rotations& rotations,
                            DType from, DType to) {
-  const PairOrder order = pair_order(rotations.window().pairing, Direction::forward);
-  if (from == to) return kernel_for(kernels_for(kernels, order), rotations, to);
-  const kernels::CacheKernels& cache = *kernels.cache;
-  const auto& neighbours = order.written == FeatureOrder::halves ? cache.rotate_interleaved_to_half
-                                                                 : cache.rotate_interleaved;
-  const auto& narrowing = order.read == FeatureOrder::halves ? cache.rotate_half : neighbours;
+  const Pairing pairing = rotations.window().pairing;
+  if (from == to) return kernel_for(kernels_for(kernels, pair_order(pairing)), rotations, to);
+  const kernels::NarrowingRotate& narrowing =
+      kernels.cache->rotate[reads_halves(pairing)][writes_halves(pairing)];
   return to == DType::bf16 ? narrowing.bf16 : narrowing.f16;
 }
 
