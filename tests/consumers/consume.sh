@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds a consumer as its author would, and runs it. Each consumer checks its own result. Usage:
-# consume.sh CONSUMER FOLDER [PREFIX]
-#   CONSUMER  a folder beside this script, or python, or tool
-#   FOLDER    where it is built; emptied first
-#   PREFIX    where rotary is installed, unless the consumer builds its sources
+# Builds a consumer as its author would, and runs it. Each consumer checks its own result.
+# Usage: consume.sh CONSUMER FOLDER [PREFIX]
+#   CONSUMER  a folder beside this script, or `tool`: the installed tool
+#   FOLDER    the build folder; emptied first
+#   PREFIX    an installation; unused by consumers that build rotary's sources
 set -euo pipefail
 
 repository="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)"
@@ -47,7 +47,7 @@ with_python() {
     "$repository/tests/consumers/python/rotate_ctypes.py" "$model"
 }
 
-# The library's folder in PREFIX: lib, lib64 or lib/<triplet>, as the system has it.
+# The folder of PREFIX with the library: lib, lib64 or lib/<triplet>.
 library_folder() {
   dirname -- "$(find "$prefix" -name 'librotary.*' -print -quit)"
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints the table of docs/theory/numerics.md: how far other numerics are from exact, relative to
-// hypot(pair). Each line is over 64 random heads.
+// Prints the table of docs/theory/numerics.md: the differences of other numerics from exact ones,
+// relative to hypot(pair), over 64 random heads:
 //     rotary_numerics_differences
 // Exit code 1: Transformers' float32 differs from exact values by more than transformers_agreement.
 #include <algorithm>

@@ -62,7 +62,7 @@ class Cache {
 
   virtual void shift_by(const Rotations& by) = 0;
   [[nodiscard]] virtual double at(const HeadIndex& index, std::int64_t feature) const = 0;
-  // The largest error that storing and all shifts so far may cause for a pair of this length.
+  // The largest relative error that storing and all shifts so far may cause in a pair this long.
   [[nodiscard]] virtual double bound(const HeadIndex& index, double hypot) const = 0;
 };
 
@@ -82,8 +82,8 @@ class FloatCache final : public Cache {
   [[nodiscard]] double at(const HeadIndex& index, std::int64_t feature) const override {
     return keys_.at(index, feature);
   }
-  // A component's error in one shift is within error_bound(), a pair's within √2 times that bound.
-  // Storing rounds no more than a shift, and relative errors compound.
+  // A component's error in one shift is at most error_bound(), and a pair's at most √2 times that.
+  // Storing rounds no more than a shift. Relative errors compound.
   [[nodiscard]] double bound(const HeadIndex&, double hypot) const override {
     const check::Rotated by{.dtype = keys_.view().dtype, .position = -distance};
     const double once = std::sqrt(2.0) * check::error_bound(by, hypot) * 0x1p-24;
@@ -126,7 +126,7 @@ class Int8Cache final : public Cache {
   [[nodiscard]] double at(const HeadIndex& index, std::int64_t feature) const override {
     return double{scales_[head_at(index)]} * elements_[element_at(index, feature)];
   }
-  // Adds half a quantization step for every scale that the head has had.
+  // Half a quantization step for every scale so far, and the error of every rotation.
   [[nodiscard]] double bound(const HeadIndex& index, double hypot) const override {
     const double units = rotate_error_bound(Direction::forward, 1, -distance) * (shifts_ + 1);
     return std::sqrt(2.0) * (steps_[head_at(index)] / hypot * 0.5001 + units * 0x1p-23);

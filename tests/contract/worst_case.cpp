@@ -110,8 +110,8 @@ Round make_round(const Kind& kind, test::Random& random) {
   return {std::move(frequencies), std::move(positions), std::move(rotations), std::move(exact)};
 }
 
-// Measures the error of cos rows in units of row_f64_error_bound(), which bounds the angle's share.
-// For f32 rows it first subtracts the bound on their rounding, half an ulp.
+// Measures errors of cos rows in units of row_f64_error_bound(), the angle's share of the bound.
+// First subtracts the share of rounding to f32, half an ulp.
 void search_rows(const Round& round, Worst& worst) {
   const double factor = round.frequencies.attention_factor;
   const bool is_f64 = round.rotations.row_dtype() == RowDType::f64;
@@ -197,7 +197,7 @@ int search(int rounds, std::uint64_t seed) {
   bool held = true;
   for (std::size_t k = 0; k < std::size(kinds); ++k) {
     const Kind& kind = kinds[k];
-    // A separate stream for each kind, so that adding a kind changes no result.
+    // Each kind has a separate stream, so that a new kind changes no result.
     test::Random random(seed * 1000 + k);
     Worst worst{name_of(kind),
                 kind.dtype == DType::f64 ? "2^-53 hypot(pair)" : "2^-24 hypot(pair)"};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches for two fractional positions, below 2^12 and beyond, whose double rows have the largest
-// errors in units of their bounds. Prints them in hex floats, the same for equal rounds and seed:
-//     rotary_worst_fraction [rounds [seed]]
+// Searches for the fractional positions, one below 2^12 and one beyond, at which f64 rows have the
+// largest error in units of their bound. Prints them in hex floats. Equal rounds and seeds find
+// equal positions: rotary_worst_fraction [rounds [seed]]
 // One round is 64 positions x 64 pairs. Exit code 1: the bound is broken.
 #include <algorithm>
 #include <cmath>
@@ -34,7 +34,7 @@ struct Worst {
   }
 };
 
-// Small positions, where 2^-50 dominates the bound, or large ones, where the position's term does.
+// Either small positions, where 2^-50 dominates the bound, or large ones, whose term dominates.
 std::vector<double> make_positions(test::Random& random) {
   const bool near = random.unit() < 0.5;
   std::vector<double> positions(tokens);

@@ -28,8 +28,8 @@ Cases recorded_cases() {
   return nlohmann::json::parse(file).at("cases").get<Cases>();
 }
 
-// The relative tolerance. ggml multiplies up to 63 times by a rounded step and rounds each time: 2
-// · 64 · 2^-24. For other engines it is 8 ulp, as in golden_file.hpp.
+// The relative tolerance. llama.cpp: 2 · 64 · 2^-24, because ggml multiplies up to 63 times by a
+// rounded step and rounds each time. Other engines: 8 ulp, as in golden_file.hpp.
 double tolerance_of(const nlohmann::json& recorded) {
   return recorded.at("engine") == "llama.cpp" ? 0x1p-17 : 0x1p-20;
 }
@@ -95,7 +95,7 @@ TEST(DialectGolden, FrequenciesAgreeWithTheEngines) {
   }
 }
 
-// The first position at which rows differ. Computes and compares every row of the call.
+// The first position at which rows differ, found by computing and comparing every row.
 std::optional<std::int64_t> first_of_a_look_at_each(const nlohmann::json& one,
                                                     const nlohmann::json& other, std::size_t call,
                                                     std::int64_t tokens) {
@@ -131,7 +131,7 @@ struct Parting {
   const nlohmann::json* other;
 };
 
-// Pairs of neighbouring periods of Transformers, and its newest release with every other engine.
+// Pairs to compare: successive ranges of Transformers releases; Transformers and another engine.
 std::vector<Parting> partings(const Cases& cases) {
   std::vector<Parting> found;
   for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -153,8 +153,8 @@ TEST(DialectGolden, FirstPositionsAgreeWithTheEnginesRows) {
                  test::value_of(to_string(dialects_of(*other).back())) + ": " +
                  one->at("title").get<std::string>());
     if (one->at("inv_freq")[0].size() != other->at("inv_freq")[0].size()) continue;
-    // Up to the original length a growing sequence keeps the rows of the first call. The other
-    // limit keeps the angle error of a frequency, which is at most 1, below half the tolerance.
+    // Up to the original length, a growing sequence keeps the rows of the first call. The other
+    // limit keeps angle errors below half the tolerance, since no frequency is above 1.
     const double rounded = std::max(tolerance_of(*one), tolerance_of(*other));
     const std::int64_t tokens = std::min(static_cast<std::int64_t>(row_tolerance / 2 / rounded),
                                          original_of(one->at("config")));

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of dialects: names, the table of rules, rules from the source of engines, and models that
-// an engine refuses.
 #include "rotary/dialect.hpp"
 
 #include <gtest/gtest.h>
@@ -93,7 +91,7 @@ TEST(Dialect, EachRuleHasANameASentenceAndASource) {
   }
 }
 
-TEST(Dialect, TheNewestReleaseReadsAsTheConfigSays) {
+TEST(Dialect, TheNewestTransformersReadsAsResolveDoes) {
   const DialectReading reading = reading_of(qwen3_vl, "transformers");
   EXPECT_TRUE(reading.acted.empty());
   EXPECT_FALSE(
@@ -137,12 +135,12 @@ TEST(Dialect, DroppedDynamicScalingShowsBeyondTheTrainedContext) {
     const auto longer = test::value_of(
         compare_models(mine.model, theirs.model,
                        {.context_tokens = 4096, .one = mine.lengths, .other = theirs.lengths}));
-    // In Python, the formula gives rows that are 1.2 apart for 2049 tokens.
+    // By the formula (computed in Python), rows are 1.2 apart for 2049 tokens.
     EXPECT_EQ(longer.rotary.front().rows.first_position, 2048);
   }
 }
 
-TEST(Dialect, TwoReleasesDifferOnlyAfterALongerCall) {
+TEST(Dialect, Transformers5_12And5_13DifferOnlyAfterALongerCall) {
   const DialectReading one = reading_of(dynamic_config, "transformers@5.12");
   const DialectReading other = reading_of(dynamic_config, "transformers@5.13");
   EXPECT_EQ(names_of(one), Names{"dynamic_never_reset"});
@@ -154,7 +152,7 @@ TEST(Dialect, TwoReleasesDifferOnlyAfterALongerCall) {
   EXPECT_EQ(found.rotary.front().after_longer_call->first_position, 1);
 }
 
-TEST(Dialect, SomeReleasesReadPartialRotaryFactor) {
+TEST(Dialect, Transformers4_57AndVllmReadPartialRotaryFactor) {
   constexpr std::string_view config = R"({"model_type": "llama", "hidden_size": 128,
     "num_attention_heads": 2, "max_position_embeddings": 2048, "rope_theta": 10000.0,
     "partial_rotary_factor": 0.5})";
@@ -166,7 +164,7 @@ TEST(Dialect, SomeReleasesReadPartialRotaryFactor) {
   EXPECT_EQ(names_of(reading_of(config, "vllm")), Names{"partial_rotary_factor_read"});
 }
 
-TEST(Dialect, EnginesRefuseModelsThatTheyCannotRun) {
+TEST(Dialect, ARefusalStatesItsReason) {
   constexpr std::string_view yarn = R"({"model_type": "llama", "hidden_size": 128,
     "num_attention_heads": 2, "max_position_embeddings": 8192, "rope_theta": 10000.0,
     "rope_scaling": {"rope_type": "yarn", "factor": 4, "original_max_position_embeddings": 2048}})";
@@ -178,7 +176,7 @@ TEST(Dialect, EnginesRefuseModelsThatTheyCannotRun) {
             "the builder has no rope_type dynamic");
 }
 
-TEST(Dialect, SomeReleasesFailOnAScaledMistralWithoutHeadDim) {
+TEST(Dialect, Transformers4_53To4_57FailOnAScaledMistralWithoutHeadDim) {
   const std::string scaled = R"({"model_type": "mistral", "hidden_size": 256,
     "num_attention_heads": 4, "rope_scaling": {"rope_type": "yarn", "factor": 4.0,
     "original_max_position_embeddings": 512})";
@@ -202,7 +200,7 @@ TEST(Dialect, VllmReadsYarnsAttentionFactorSince0_30) {
   EXPECT_EQ(names_of(reading_of(config, "vllm@0.29")), Names{"yarn_factor_computed"});
 }
 
-TEST(Dialect, FamiliesDecideWhatAnEngineReads) {
+TEST(Dialect, EnginesReadLinearScalingOfSomeFamiliesOnly) {
   struct Reading {
     std::string_view family;
     std::string_view engine;
@@ -228,7 +226,7 @@ TEST(Dialect, FamiliesDecideWhatAnEngineReads) {
   }
 }
 
-TEST(Dialect, MlxReadsRopeParametersOfFewFamilies) {
+TEST(Dialect, MlxReadsRopeParametersOfQwen3ButNotOfLlama) {
   constexpr std::string_view config = R"({"model_type": "llama", "hidden_size": 128,
     "num_attention_heads": 2, "max_position_embeddings": 2048,
     "rope_parameters": {"rope_type": "linear", "factor": 4.0, "rope_theta": 500000.0}})";
@@ -267,7 +265,7 @@ TEST(Dialect, ModelsWithoutRotationAreNotRefused) {
   EXPECT_FALSE(reading_of(config, "vllm").refusal);
 }
 
-TEST(Dialect, EachRuleCanBeAppliedAlone) {
+TEST(Dialect, OnlyTheTailRuleOfLlamaCppActsOnQwen3Vl) {
   const ModelSpec model = test::value_of(resolve(qwen3_vl));
   for (const DialectRule& rule : rules_of(Engine::llama_cpp)) {
     const DialectReading reading = test::value_of(apply_rule(rule, model));
@@ -275,8 +273,8 @@ TEST(Dialect, EachRuleCanBeAppliedAlone) {
   }
 }
 
-// Keys of rope dictionaries that only some engines read. The numbers are those of vLLM 0.22 to 0.33
-// and SGLang 0.5.23. The rules name the source files.
+// Keys of rope dictionaries that only some engines read. Expected numbers are from vLLM 0.22 to
+// 0.33 and SGLang 0.5.23. The dialect rules name the source files.
 
 using test::fails;
 
@@ -340,7 +338,7 @@ TEST(EngineKeys, SomeEnginesEnlargeTheBaseByAlpha) {
   EXPECT_NEAR(frequencies_of(config, "transformers").inv_freq[1], std::pow(1e6, -2.0 / 128), 1e-15);
 }
 
-TEST(EngineKeys, UnreadKeysStayRefused) {
+TEST(EngineKeys, MisspeltMisplacedAndMistypedKeysAreRefused) {
   for (const char* const scaling : {R"("rope_type": "yarn", "factor": 4.0, "attn_facto": 1)",
                                     R"("rope_type": "linear", "factor": 4.0, "attn_factor": 1)",
                                     R"("rope_type": "yarn", "factor": 4.0, "attn_factor": "1")"}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers about two engines rest on evidence: the rows of src/model/dialects/evidence.txt.
+// Tests the evidence behind engine readings: the table src/model/dialects/evidence.txt.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -30,7 +30,7 @@ Agreement agreement_of(std::string_view config, std::string_view one, std::strin
       .agreement;
 }
 
-TEST(Evidence, EachLineOfTheTableIsInTheLibrary) {
+TEST(Evidence, TheLibraryHasAsManyFamiliesAsTheTable) {
   const std::string forms =
       "plain|scaling_type|scaling_rope_type|parameters_flat|parameters_nested|both";
   const std::string cell = "((" + forms + "):(default|linear|dynamic|yarn|llama3|longrope|other)" +
@@ -103,7 +103,7 @@ TEST(Evidence, FamiliesThatUseAnotherFamilysClassAreNotAbsent) {
   }
 }
 
-TEST(Evidence, AModelTypeThatNoReleaseHasIsUnknownInEach) {
+TEST(Evidence, AModelTypeThatNoReleaseHasIsUnknown) {
   for (const char* family : {"Yi", "xverse", "mimo"}) {
     const std::string config = std::string(R"({"model_type": ")") + family +
                                R"(", "hidden_size": 128, "num_attention_heads": 2})";
@@ -123,7 +123,7 @@ TEST(Evidence, LlamaCppTakesTheBaseOfRopeParametersBesideScaling) {
   EXPECT_EQ(reading_in(config, "llama.cpp").model.rotary.front().spec.base.get(), 20000.0);
 }
 
-TEST(Evidence, MlxTakesTheBaseOfItsFileIfAConfigHasNone) {
+TEST(Evidence, MlxHasItsOwnDefaultBaseForQwen2) {
   constexpr std::string_view config = R"({"model_type": "qwen2", "hidden_size": 128,
     "num_attention_heads": 2, "num_hidden_layers": 2})";
   EXPECT_EQ(reading_in(config, "mlx").model.rotary.front().spec.base.get(), 1e6);

@@ -148,7 +148,7 @@ TEST(ModelDifference, TheAttentionFactorShowsAtPositionZero) {
 
 // A generation crosses LongRoPE's original context. An engine that chooses a list for the entire
 // context has the long list from the start.
-TEST(ModelDifference, LengthPoliciesMakeADifference) {
+TEST(ModelDifference, AListChosenForTheWholeContextDiffersFromTheStart) {
   RotarySpec spec = plain_spec();
   spec.scaling = LongRopeScaling{.short_factor = std::vector<double>(32, 1.0),
                                  .long_factor = std::vector<double>(32, 4.0),
@@ -256,7 +256,7 @@ TEST(ModelDifference, RowsOfInvalidFrequenciesAreRefused) {
   }
 }
 
-// Calls of 11, 2048, … tokens in releases of Transformers: tests/golden/releases.txt.
+// Expected lengths are from releases of Transformers: tests/golden/releases.txt.
 TEST(LengthPolicy, AgreesWithTheReleases) {
   constexpr std::array<std::int64_t, 9> calls = {11, 2048, 2049, 4096, 4097, 3001, 2048, 101, 5001};
   using Lengths = std::array<std::int64_t, 9>;
@@ -274,8 +274,8 @@ TEST(LengthPolicy, AgreesWithTheReleases) {
             (Lengths{2048, 2048, 2049, 4096, 4097, 4097, 4097, 2048, 5001}));
 }
 
-// The first position at which rows differ. conformance/golden/first_positions.py found it by
-// comparing every row.
+// Recorded first positions at which rows differ. conformance/golden/first_positions.py compared
+// every row.
 
 nlohmann::json recorded_cases() {
   std::ifstream file(test::source_path("tests/golden/first_positions.json"));
@@ -302,7 +302,7 @@ TEST(FirstPositions, AgreeWithASearchOfEveryRow) {
       EXPECT_EQ(*found.first_position, first.get<std::int64_t>());
     }
     EXPECT_EQ(found.pairs, recorded.at("pairs").get<std::vector<std::int64_t>>());
-    // The record is from 80-bit floats. In double, angles below 2^20 are off by at most 2^-33.
+    // The record is of 80-bit floats. In double, angles below 2^20 are off by at most 2^-33.
     const auto expect_near = [&](const char* member, double value) {
       EXPECT_NEAR(value, recorded.at(member).get<double>(), 0x1p-32) << member;
     };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints docs/schema/encodings.schema.json, made from rotary/describe.hpp. It describes the scaling
-// rules of a spec, and lists the names of relative biases and pairings.
+// Prints docs/schema/encodings.schema.json, made from rotary/describe.hpp. The schema describes
+// scaling rules and lists the names of relative biases and pairings.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

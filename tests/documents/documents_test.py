@@ -4,8 +4,8 @@
 
 A ```console block has commands after "$ ", each with its exact output. They run in the repository,
 with the built tool and the example programs on PATH. A ```cpp block has lines of an example, word
-for word. A page of docs/how-to/ links that example above the block and runs it below. guide_test.py
-tests docs/guide.md.
+for word. A page of docs/how-to/ links the example above its block and runs the example below it.
+guide_test.py tests docs/guide.md.
 
 Usage: documents_test.py REPOSITORY DIRECTORY_OF_THE_TOOL
 """
@@ -145,7 +145,7 @@ class Documents(unittest.TestCase):
                 else:
                     self.assertRegex(headers, rf"\b{name}\b")
 
-    def test_every_scaling_rule_is_described(self):
+    def test_theory_and_glossary_name_every_scaling_rule(self):
         header = (repository / "include/rotary/scaling.hpp").read_text(encoding="utf-8")
         alternatives = re.search(r"using ScalingRules =\s*std::variant<([^>]*)>;", header)[1]
         rules = re.findall(r"\w+", alternatives)

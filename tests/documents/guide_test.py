@@ -54,7 +54,7 @@ class Guide(unittest.TestCase):
 
     @classmethod
     def run_command(cls, command, folder=None):
-        """Runs a command. Merges stdout and stderr in order."""
+        """Merges stdout and stderr in order."""
         path = f"/usr/bin:{os.environ['PATH']}"  # Debian's python3 has NumPy
         environment = dict(os.environ, HOME=cls.home.name, PATH=path, LANG="C.UTF-8")
         return subprocess.run(

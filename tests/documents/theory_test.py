@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""docs/theory/rope.md agrees with its script, whose checks pass and find known mistakes.
+"""docs/theory/rope.md agrees with its script, whose checks pass but fail for known mistakes.
 
 Usage: theory_test.py REPOSITORY
 """
@@ -42,7 +42,7 @@ def negate_first_half(vector):
     return np.concatenate([vector[half:], -vector[:half]])
 
 
-# Mistakes seen in print or code: (function, its replacement, a step that must fail).
+# Mistakes seen in print or code: (function to replace, its replacement, a step that must fail).
 MISTAKES = {
     "exponent i/d": (
         "frequencies", lambda dim=64, base=1e4: base ** (-np.arange(dim // 2) / dim), 12,

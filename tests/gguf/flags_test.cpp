@@ -52,7 +52,7 @@ TEST(GgufFlags, YarnFlagsEqualYarnKeys) {
   EXPECT_EQ(source_of(sources, "base"), "stated qwen3.rope.freq_base");
 }
 
-TEST(GgufFlags, KeepTheFilesScalingTypeByDefault) {
+TEST(GgufFlags, KeepTheFilesScalingTypeUnlessOneIsGiven) {
   EXPECT_EQ(only_spec(with(qwen3(), {{"--rope-scale", "4"}})).scaling,
             Scaling(LinearScaling{.factor = 4}));
   EXPECT_EQ(only_spec(with(qwen3(), {{"--rope-freq-scale", "0.125"}})).scaling,
@@ -107,7 +107,7 @@ TEST(GgufFlags, SetSingleYarnParameters) {
 }
 
 // Sliding layers of Gemma 3 and gpt-oss ignore the flags. Those of EXAONE MoE follow them.
-TEST(GgufFlags, SlidingLayersFollowTheirArchitecture) {
+TEST(GgufFlags, ApplyToSlidingLayersOfSomeArchitecturesOnly) {
   const GgufFile gemma = GgufFile::small("gemma3")
                              .u32("$.attention.sliding_window", 512)
                              .booleans("$.attention.sliding_window_pattern", {true, false})
@@ -169,9 +169,8 @@ TEST(GgufFlags, RefuseImpossibleValues) {
   refuse({.key = "rope.freq_base", .value = "", .from = "base"}, "no keys of other names");
 }
 
-// llama.cpp's vocabulary files, written over three years; their tokenizers are removed
-// (tests/golden/gguf, PROVENANCE.md). Expected values are from the gguf package's GGUFReader,
-// expected pairings from llama_model_rope_type.
+// Vocabulary files of llama.cpp without their tokenizers (tests/golden/gguf, PROVENANCE.md).
+// Expected values are from the gguf package's GGUFReader, pairings from llama_model_rope_type.
 
 using test::value_of;
 

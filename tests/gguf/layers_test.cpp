@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layers of a GGUF model: their windows, rotation and attention, and factors on their queries.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -23,7 +22,7 @@ using test::yarn;
 
 constexpr auto malformed = ErrorCode::malformed_input;
 
-// set_swa_pattern gives the last (or first) layer of each period full attention.
+// llama.cpp's set_swa_pattern gives the last (or first) layer of each period full attention.
 TEST(GgufLayers, SlidingLayersFollowTheArchitecturesPattern) {
   const auto layers = [](std::string_view architecture, std::uint32_t count) {
     return layers_of(resolved(with_layers(architecture, count)
@@ -65,7 +64,7 @@ TEST(GgufLayers, TheFilesPatternOverridesTheArchitecture) {
           {"must have one entry for each layer, 4; got 1"}, malformed);
 }
 
-TEST(GgufLayers, SlidingLayersScaleAsInLlamaCppsGraph) {
+TEST(GgufLayers, SlidingLayersOfOlmo2AreNotScaled) {
   const auto second = [](std::string_view architecture) {
     const ModelSpec model = resolved(yarn(architecture, 8).u32("$.attention.sliding_window", 512));
     return model.rotary.size() == 2 ? model.rotary[1].spec.scaling : Scaling(NtkScaling{});
@@ -79,7 +78,7 @@ TEST(GgufLayers, SlidingLayersScaleAsInLlamaCppsGraph) {
                                       .f32("$.rope.freq_base_swa", 1e4F));
   EXPECT_EQ(layers_of(olmo), "1110");
   EXPECT_EQ(olmo.rotary.at(1).spec.scaling, Scaling(NoScaling{}));
-  EXPECT_EQ(olmo.rotary.at(1).spec.base, 5e5);  // its graph uses the full layers' base
+  EXPECT_EQ(olmo.rotary.at(1).spec.base, 5e5);  // llama.cpp uses the full layers' base
 }
 
 TEST(GgufLayers, SomeLayersLackAttention) {

@@ -17,7 +17,7 @@ namespace {
 
 using test::GgufFile;
 
-// While a vector grows, it holds its old and its new elements.
+// The factor 3: a growing vector holds its old elements beside room for twice as many.
 std::int64_t bytes_of(const GgufMetadata& metadata) {
   std::size_t bytes = 3 * metadata.keys.size() * sizeof(GgufKey);
   for (const GgufKey& key : metadata.keys) {

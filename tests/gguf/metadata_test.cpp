@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GGUF format: which data is read and kept, and how malformed files fail. Malformed files
+// Which data of GGUF files is read and kept, and how malformed files fail. The malformed files
 // follow llama.cpp's tests/test-gguf.cpp and published reports (docs/theory/gguf.md, "Hostile
 // files").
 #include <gtest/gtest.h>
@@ -304,7 +304,7 @@ TEST(GgufHostile, BadTensorsAreRefused) {
   EXPECT_TRUE(read(entry(name, {0, most}, 0, 0)));
 }
 
-// Many lists together reach the limit, and so do many texts together.
+// Many lists together exceed the limit. So do many texts.
 TEST(GgufHostile, KeysWithTooManyBytesAreRefused) {
   GgufFile many;
   for (int i = 0; i < 5000; ++i) {

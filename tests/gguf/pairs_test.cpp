@@ -113,7 +113,7 @@ TEST(GgufPairs, GptOssHasADifferentRamp) {
 }
 
 // Over 131072 tokens rows differ by less than row_tolerance, even with float32 parameters.
-TEST(GgufPairs, CompareAsEqual) {
+TEST(GgufPairs, ConfigAndFileCompareAsEqual) {
   for (const std::string_view name : names) {
     SCOPED_TRACE(name);
     const auto found = value_of(
@@ -123,7 +123,7 @@ TEST(GgufPairs, CompareAsEqual) {
   }
 }
 
-// attention_factor follows from the formula in the config, and is a stated number in the file.
+// The config derives attention_factor by a formula. The file states it as a number.
 TEST(GgufPairs, ComparisonShowsSettingsThatNoKeyStores) {
   const auto found = value_of(compare_models(of_config("gpt-oss"), of_gguf("gpt-oss")));
   EXPECT_TRUE(found.differs());
@@ -134,7 +134,7 @@ TEST(GgufPairs, ComparisonShowsSettingsThatNoKeyStores) {
   EXPECT_EQ(fields, (std::vector<std::string>{"ramp", "attention_factor"}));
 }
 
-// Two files are compared without undoing permutations: they differ if only one has permuted rows.
+// Two files differ if only one has permuted rows.
 TEST(GgufPairs, TwoFilesCompareWithoutUndoingPermutations) {
   ModelSpec moved = of_gguf("llama");
   EXPECT_FALSE(value_of(compare_models(of_gguf("llama"), moved)).differs());

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The meaning of the keys and tensors of a GGUF file.
 #include <gtest/gtest.h>
 
 #include <cmath>

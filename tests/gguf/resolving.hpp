@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Helpers that resolve a GGUF file and inspect the result. Expected values follow llama.cpp at
-// 0c1e5709: src/llama-model.cpp, src/llama-context.cpp, src/models/*.cpp.
+// Expected values of tests that include this follow llama.cpp at 0c1e5709: src/llama-model.cpp,
+// src/llama-context.cpp, src/models/*.cpp.
 #pragma once
 
 #include <gtest/gtest.h>

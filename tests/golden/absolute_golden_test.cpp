@@ -53,7 +53,7 @@ TEST(AbsoluteGolden, SinusoidalTablesAgree) {
     const SinusoidalSpec spec = spec_of(model, each.at("dim"));
     const auto sinusoidal = test::value_of(make_sinusoidal(spec));
     auto positions = each.at("positions").get<std::vector<std::int64_t>>();
-    // The file counts table rows; we count tokens.
+    // The file numbers table rows, the library numbers tokens.
     for (std::int64_t& position : positions) position -= spec.position_offset;
     Tensor got(test::tokens_shape(
         DType::f32, {.tokens = wanted.extents().tokens, .features = wanted.extents().features}));

@@ -43,7 +43,7 @@ reference::Mask mask_of(const json& mask) {
   return made;
 }
 
-// The file's learned numbers are for more heads and features than most cases have.
+// Takes the first columns, because the file has more heads and features than most cases.
 Numbers first_columns(const json& table, std::int64_t taken) {
   const Numbers all = numbers_of(table, "data");
   const auto columns = table.at("shape").at(1).get<std::size_t>();

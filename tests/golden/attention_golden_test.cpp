@@ -13,7 +13,7 @@ namespace {
 
 using test::AttentionGolden;
 
-// The keys that each query sees. Compares positions, as does the script that made the file.
+// The keys that each query sees. Compares positions, as the script that made the file does.
 std::vector<bool> seen(const AttentionGolden& of) {
   const reference::Mask& mask = of.attention.mask;
   const auto keys = static_cast<std::size_t>(of.inputs.k.extents.tokens);

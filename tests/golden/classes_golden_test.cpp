@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resolves the default config of every rotary class of Transformers, and configs with every form of
-// rope keys. Frequencies, factors and rotating layers must be the class's own.
+// rope keys. Frequencies, factors and rotating layers must equal those of the class.
 #include <gtest/gtest.h>
 
 #include <algorithm>

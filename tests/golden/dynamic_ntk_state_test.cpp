@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dynamic NTK of Transformers keeps the frequencies of the longest context so far, until a context
-// fits in the original one. Here the caller keeps that length, and must get equal frequencies.
+// fits in the original one. Here the caller keeps the length, and must get equal frequencies.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares inv_freq of rules that are formulas of the pair with numbers of 50 digits.
+// Compares inv_freq of scaling rules that are formulas with reference values of 50 digits.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares inv_freq and the attention factor of real models' configs, for each context in the file,
-// with Transformers' float32 values and with its formulas restated in double by NumPy.
+// Compares inv_freq and attention factors of real models' configs with Transformers' float32
+// values, and with its formulas computed in double by NumPy.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -33,7 +33,7 @@ double reference_tolerance(const RotarySpec& spec, std::int64_t context) {
   return 2 * test::frequency_tolerance(spec, context) + (has_lists ? 0x1p-24 : 0);
 }
 
-// Gemma 4's entries describe one layer type each. Its class has two, so they are resolved as llama.
+// Gemma 4's entries describe one layer type each, but its class needs two. llama needs one.
 std::string family_of(const nlohmann::json& given) {
   const auto family = given.at("family").get<std::string>();
   return family == "gemma4" ? "llama" : family;

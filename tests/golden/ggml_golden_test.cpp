@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numerics::ggml against llama.cpp. The largest differences of A cos between ggml, Transformers and
-// exact values must be those that llama.cpp's own functions gave.
+// Compares Numerics::ggml with llama.cpp: the largest differences of A cos between ggml,
+// Transformers and exact values must equal those measured with llama.cpp's functions.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// vLLM's rope_type "ntk", which Transformers lacks.
+// Compares MixedNtkScaling with vLLM's rope_type "ntk", which Transformers lacks.
 #include <gtest/gtest.h>
 
 #include <vector>

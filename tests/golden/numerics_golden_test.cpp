@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numerics::transformers against Transformers' classes, in float32 and, if the file has them,
+// Compares Numerics::transformers with Transformers' classes, in float32 and, if the file has them,
 // bfloat16 and float16. Numbers are equal unless torch's pow, cos or sin misses the nearest
 // float32. Exact angles would miss the bound at position 131071 by thousands of units.
 #include <gtest/gtest.h>
@@ -170,7 +170,7 @@ TEST_P(NumericsGolden, AgreesOnEveryDtype) {
     const std::string name(to_string(dtype));
     RecordProperty(name + "_elements", total.elements);
     RecordProperty(name + "_equal", total.equal);
-    // All elements are equal now. If we rounded only once, four fifths would be.
+    // Today all elements are equal. With a single rounding, four fifths would be.
     if (dtype != DType::f32) {
       EXPECT_GE(total.equal, total.elements * 0.98) << name;
     }

@@ -258,7 +258,7 @@ TEST(OnnxGolden, ExactAttentionRowsAgree) {
   }
 }
 
-// Rows [batch, tokens, pairs]: those of position_ids in the cache, or the entire cache.
+// Rows [batch, tokens, pairs]: the cache's rows at position_ids, or the entire cache.
 std::vector<float> rows_of(const OnnxCase& of, const char* cache) {
   const OnnxTensor& all = *of.input(cache);
   const OnnxTensor* const positions = of.input("position_ids");

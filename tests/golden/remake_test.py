@@ -222,7 +222,7 @@ class HistoryTest(unittest.TestCase):
     case = history_cases.Case("Title", "llama", {"rope_theta": 10000.0}, history_cases.slowed,
                               {"1.0": "as it began", "2.0": "as it is"})
 
-    def test_changes_are_described(self):
+    def test_slowed_pairs_lists_and_lengths_are_described(self):
         plain = history_cases.plain(self.case, 4)
         self.assertEqual(history_cases.slowed(self.case, observation(plain)),
                          "no pair of 4 slowed; A = 1")

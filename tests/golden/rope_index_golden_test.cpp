@@ -83,8 +83,8 @@ TEST(RopeIndexGolden, EveryPublishedFamilyAgrees) {
   EXPECT_GE(conventions.size(), 22U);
 }
 
-// Models with several position axes: text models, vision towers and diffusion transformers. Rows of
-// cos and sin must agree with the rows of each model's class for the same coordinates.
+// Rows of models with several position axes: text models, vision towers, diffusion transformers.
+// cos and sin must agree with those of each model's class for equal coordinates.
 
 using Rows = std::vector<std::vector<double>>;
 

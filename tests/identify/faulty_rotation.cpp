@@ -45,7 +45,7 @@ Real llama3(const Llama3Scaling& rule, Real theta) {
   return (1 - smooth) * theta / rule.factor + smooth * theta;
 }
 
-// Each frequency is (1 - x) slow + x fast. Replaces x by 1 - x.
+// Each frequency is (1 - x) slow + x fast. Replaces x by 1 - x, as rotation.blended says.
 void reverse_blend(const FaultyRotation& rotation, std::vector<Real>& frequencies) {
   FaultyRotation end{.spec = rotation.spec, .rate = rotation.rate};
   end.spec.scaling = NoScaling{};

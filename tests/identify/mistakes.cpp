@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mistakes that tests plant, one at a time or two at once.
 #include <cmath>
 #include <functional>
 #include <iomanip>
@@ -14,7 +13,6 @@
 namespace rotary::test {
 namespace {
 
-// Plants a mistake by setting a member.
 template <class Member, class Value>
 std::function<void(FaultyRotation&)> with(Member FaultyRotation::*member, Value value) {
   return [member, value](FaultyRotation& r) { r.*member = value; };

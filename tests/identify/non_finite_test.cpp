@@ -122,7 +122,7 @@ TEST(NonFinite, ARepeatedHeadIsReadOnce) {
       "0, feature 1");
 }
 
-// The squares of such numbers underflow, so the heads would have norm 0.
+// 1e-200 squared underflows, so the heads would have norm 0.
 TEST(NonFinite, NumbersThatAreZeroInFloat32AreRefused) {
   const std::vector<double> tiny(static_cast<std::size_t>(tokens) * 6 * 8, 1e-200);
   const ConstHeadsView view{tiny.data(), DType::f64, extents, strides_bthd(extents)};

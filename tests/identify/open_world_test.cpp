@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random specs and mistakes. identify() must name mistakes of its table and misname no others.
+// Random specs and mistakes. identify() must name mistakes of its table and seldom misname others.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -99,7 +99,7 @@ void draw_outside(Trial& drawn, Random& random) {
   }
 }
 
-TEST(OpenWorld, ListedMistakesAreNamedAndMostOthersRejected) {
+TEST(OpenWorld, ListedMistakesAreNamedOrTiedAndFewOthersMisnamed) {
   const std::uint64_t seed = given("ROTARY_TEST_SEED", 20261123);
   const std::uint64_t cases = given("ROTARY_TEST_CASES", 500);
   std::printf("ROTARY_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
@@ -119,7 +119,7 @@ TEST(OpenWorld, ListedMistakesAreNamedAndMostOthersRejected) {
       const auto last = static_cast<std::int64_t>(all.size()) - 1;
       drawn.planted = {all.at(static_cast<std::size_t>(random.integer(0, last)))};
     }
-    // Searching for two causes is slow: only one case in four does, and cases with two mistakes.
+    // Searching for two causes is slow, so every fourth case does, and cases with two mistakes.
     drawn.most_causes = i % 4 == 0 || drawn.planted.size() > 1 ? 2 : 1;
     const Identification found = identified(drawn, random);
     Outcome outcome = outcome_of(found, drawn.planted);

@@ -161,7 +161,7 @@ TEST(Planted, ATableForTheOtherPairingIsNamed) {
   }
 }
 
-// A padding token is a vector of zeros, which no rotation changes, so it separates no causes.
+// No rotation changes a padding token, a vector of zeros, so the token separates no causes.
 TEST(Identify, SeparatesCausesByATokenThatIsNotPadding) {
   Random random(11);
   Heads before = random_heads(8, 128, DType::f32, random);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that use wrong positions. identify() must read each token's position and name known
-// fault patterns.
+// Rotations at wrong positions. identify() must find each token's position and name known fault
+// patterns.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -259,7 +259,7 @@ TEST(Positions, ATokenWithoutAPositionIsUnread) {
   EXPECT_TRUE(std::isnan(found.positions->found[30]));
 }
 
-TEST(Positions, OneTokenOfOneHeadSuffices) {
+TEST(Positions, ThePositionOfASingleTokenOfOneHeadIsRead) {
   Random random(50);
   for (const std::int64_t used : {0, 1, 4711, 1048575}) {
     const Batch batch{.rows = 1, .expected = {{12345}}, .used = {{used}}};

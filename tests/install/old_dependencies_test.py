@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """CMake refuses and names a dependency that is too old. Highway and nlohmann_json may come as
-sources. They are refused if CMake finds neither a package nor the sources.
+sources. CMake fails if it finds neither their packages nor their sources.
 
 ROTARY_SOURCE: the repository.
 """

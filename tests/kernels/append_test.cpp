@@ -30,7 +30,7 @@ using test::Tensor;
 
 constexpr std::array stored_dtypes = {DType::f32, DType::bf16, DType::f16};
 
-// Lengths with every tail of a vector, and lengths at which the buffer holds part of the heads.
+// Lengths with every tail of a vector, and lengths at which the buffer holds only some heads.
 std::vector<std::int64_t> lengths() {
   std::vector<std::int64_t> all;
   for (std::int64_t length = 2; length < 72; length += length < 35 ? 1 : 2) all.push_back(length);

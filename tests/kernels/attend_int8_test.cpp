@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares attend() over 8-bit keys and values with the reference on the dequantized numbers,
-// within the published bound. Compares packed keys with attend() over those numbers in float32.
+// within the published bound. Packed keys give the bits of attend() over the numbers in float32.
 #include <gtest/gtest.h>
 
 #include <cmath>

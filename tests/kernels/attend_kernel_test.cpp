@@ -39,7 +39,7 @@ struct State {
             .sums_of_weights = weights.data() + row * sums_of_weights_size(places),
             .places = places};
   }
-  // Each place is for a distance. The margins belong to the first and the last place.
+  // Each place is for a distance. The margins around the places count for the first and last one.
   [[nodiscard]] double weight_at(std::int64_t row, std::int64_t place) const {
     double weight = 0;
     for (std::int64_t i = 0; i < sums_of_weights_size(places); ++i) {
@@ -63,7 +63,7 @@ struct State {
   Floats max, sum, sums, weights;
 };
 
-// How a call is split: rows per call, and keys per call (a multiple of keys_of_tile).
+// The size of one call: its rows, and its keys (a multiple of keys_of_tile).
 struct Cut {
   std::int64_t rows = 1000;
   std::int64_t keys = 1024;

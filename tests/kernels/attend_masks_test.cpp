@@ -43,14 +43,14 @@ test::AttentionShape with_queries(std::int64_t queries, std::int64_t keys = smal
   return shape;
 }
 
-// One cap bends scores a little, one bends them much.
+// The cap 30 hardly bends scores, 0.4 bends most.
 TEST(AttendSoftcap, IsWithinTheBoundForEveryEncodingAndMask) {
   std::uint64_t seed = 3000;
   for (const test::EncodingSample& encoding : test::attend_encodings(small)) {
     for (const test::NamedMask& mask : test::attend_masks()) {
       if (!test::meet(encoding, mask)) continue;
       for (const std::int64_t queries : {2, 9}) {
-        if (queries == 2 && !mask.sequences.empty()) continue;  // 9 queries cover these
+        if (queries == 2 && !mask.sequences.empty()) continue;  // only with 9 queries
         SCOPED_TRACE(encoding.name + ", " + mask.name + " " + std::to_string(queries));
         const bool logn = !std::holds_alternative<NoTemperature>(mask.q_temperature);
         if (logn && queries == 2) continue;
@@ -167,7 +167,7 @@ TEST(AttendMasks, AreWithinTheBoundForHolesInManyTiles) {
                            .seed = seed += 10};
         if (hidden == 90) made_of.encoding.bias = Alibi{.heads = heads};
         Attended call(made_of);
-        for (std::int64_t key = 0; key + 40 < keys; ++key) {  // long runs, hidden and visible
+        for (std::int64_t key = 0; key + 40 < keys; ++key) {  // hides long stretches of keys
           if (key % 128 < 70 || queries == 1) continue;
           for (std::int64_t query = 0; query < queries; query += 2)
             call.set_boolean({.batch = 0, .token = query, .head = 0}, key, 0);
@@ -184,8 +184,8 @@ std::vector<std::uint64_t> bits_of(AttendCase made_of) {
   return call.bits();
 }
 
-// A mask that hides nothing changes no bit. Hiding a key by -Inf, by false or by its position gives
-// the same bits.
+// A mask that hides nothing changes no bit. Bits do not depend on whether -Inf, false or a position
+// hides a key.
 TEST(AttendMasks, GiveTheSameBitsForEquivalentMasks) {
   for (const std::int64_t queries : {1, 3, 9, 40}) {
     const test::AttentionShape shape = with_queries(queries, 300);
@@ -252,7 +252,7 @@ TEST(AttendMasks, ShieldAQueryFromHiddenKeys) {
   }
 }
 
-// The vector of a distance whose keys are all hidden is NaN.
+// Every pair at one distance is hidden. The distance's value vector is NaN.
 TEST(AttendMasks, ShieldAQueryFromVectorsOfHiddenDistances) {
   for (const std::int64_t queries : {1, 9}) {
     const test::AttentionShape shape = with_queries(queries);

@@ -42,7 +42,7 @@ TEST(Attend, IsWithinTheBoundForEveryEncodingAndMask) {
   }
 }
 
-// First q, k and v share a dtype and out has another. Then q and k differ as well.
+// First only out has another dtype. Then q and k differ, too, and once k and v.
 TEST(Attend, IsWithinTheBoundForAnyDTypes) {
   const DType dtypes[] = {DType::f32, DType::bf16, DType::f16};
   std::uint64_t seed = 200;

@@ -81,7 +81,7 @@ std::vector<std::int64_t> integers(std::int64_t axes, std::int64_t tokens) {
   return all;
 }
 
-// Tokens with integer coordinates on all axes, on no axis, or (most tokens) on some.
+// Some tokens have integer coordinates on all axes or on none, most tokens on some axes.
 std::vector<double> fractions(std::int64_t axes, std::int64_t tokens) {
   std::vector<double> all;
   for (const std::int64_t each : integers(axes, tokens))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heads that are split into blocks, each rotated in halves: rotate(), append() and attention.
+// Tests rotate(), append() and attention on heads split into blocks, each rotated in halves.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -117,7 +117,7 @@ TEST(CosSinRows, RotateByTheFloat32AnglesTheyHold) {
                          frequencies.inv_freq[static_cast<std::size_t>(pair)];
     const double pair_norm = std::hypot(src.at(at, pair), src.at(at, pair + 64));
     const double difference = std::abs(by_theirs.at(at, feature) - by_own.at(at, feature));
-    // Two roundings of the angle, and the roundings of rows and products of both results.
+    // Two roundings of the angle, then those of rows and products in both results.
     EXPECT_LE(difference, (2 * 0x1p-24 * angle + 0x1p-21) * pair_norm) << pair;
     farthest = std::max(farthest, difference / pair_norm);
   });
@@ -133,7 +133,6 @@ CosSinView view_of(const std::vector<Element>& cos, const std::vector<Element>& 
           .token_stride = pairs};
 }
 
-// This test narrows rows, and the library widens them.
 TEST(CosSinRows, WidenExactly) {
   const Rotations own = own_rows(Pairing::half);
   std::vector<float> cos;

@@ -83,8 +83,8 @@ TEST(Decode, IsWithinTheBoundAcrossSplitsOfEachBatchRow) {
   EXPECT_TRUE(is_right(call));
 }
 
-// Shaw's windows end within or beyond a split. Rows of one and of two kv heads are streamed; rows
-// are packed if keys and values differ in dtype. Asking for weights prevents splits.
+// Shaw's windows end within or beyond a split. Kernels stream the rows of one kv head or two. They
+// pack rows if keys and values differ in dtype. Asking for weights prevents splits.
 TEST(Decode, ReadsShawVectorsAcrossSplits) {
   const AttentionMask few{.order = AttentionOrder::causal, .left = 2060, .sinks = 5};
   const AttentionMask ends_before{.order = AttentionOrder::bidirectional, .right = -2040};

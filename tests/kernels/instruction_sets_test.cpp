@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A forced instruction set is the one that runs, and every supported set is tested. The fuzz target
-// instruction_sets compares their results.
+// A forced instruction set runs, and every supported set is tested. The fuzz target
+// instruction_sets compares the sets' results.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -196,8 +196,7 @@ Tensor part_of(const Tensor& whole, std::int64_t begin, std::int64_t count) {
   return part;
 }
 
-// A prefill and later steps agree with one call within the bound.
-TEST(LinearAttention, ContinuingFromAStateEqualsOneCall) {
+TEST(LinearAttention, StepsFromAStateAreWithinTheBoundOfOneCall) {
   for (const DType dtype : test::all_dtypes) {
     for (const FeatureMap& map : all_maps()) {
       LinearCase of{.map = map, .first_position = 9000};
@@ -327,7 +326,7 @@ TEST(LinearAttention, GivesZerosForADenominatorOfZero) {
   }
 }
 
-// Keys that a causal query does not see never affect it, not even NaN.
+// A key that a causal query does not see never affects it, even if the key is NaN.
 TEST(LinearAttention, SpecialValuesReachOnlyQueriesThatSeeThem) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double infinity = std::numeric_limits<double>::infinity();

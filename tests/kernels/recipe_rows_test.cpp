@@ -134,8 +134,8 @@ TEST(RecipeRows, MatchGgmlWithoutFactors) {
   expect_ggml(spec_of(Numerics::ggml, NtkScaling{.alpha = 8}), ntk);
 }
 
-// As in llama-context.cpp, attn_factor is the wanted factor (the model's, or 0.1 ln f + 1) divided
-// by 0.1 ln f + 1, which ggml multiplies it by.
+// llama-context.cpp divides the wanted factor (the model's, or 0.1 ln f + 1) by 0.1 ln f + 1. ggml
+// multiplies the quotient, attn_factor, by 0.1 ln f + 1 again.
 TEST(RecipeRows, MatchGgmlForYarn) {
   const float growth = 0.1F * std::log(32.0F) + 1;
   for (const auto ramp : {YarnRamp::whole_pairs, YarnRamp::fractional}) {

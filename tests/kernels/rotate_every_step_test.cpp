@@ -128,7 +128,6 @@ std::vector<std::uint64_t> rotated_bits(const Rotations& rotations, const Tensor
   return dst.all_bits();
 }
 
-// Rounding::table and result round each product once. For f32 every_step does too.
 TEST(RotateEveryStep, AffectsOnly16BitTypes) {
   const Tensor src = test::random_tensor({.dtype = DType::f32, .extents = extents}, 25);
   const auto bits = [&](Rounding rounding) {
@@ -138,7 +137,7 @@ TEST(RotateEveryStep, AffectsOnly16BitTypes) {
   EXPECT_EQ(bits(Rounding::table), bits(Rounding::result));
 }
 
-TEST(RotateEveryStep, RoundingTableRoundsEachProductOnce) {
+TEST(RotateEveryStep, RoundingTableRoundsRowsLikeEveryStepButNotProducts) {
   const Tensor src = test::random_tensor({.dtype = DType::bf16, .extents = extents}, 26);
   const Rotations every_step =
       rotations_of(spec_of(Pairing::half, Rounding::every_step), DType::bf16);
@@ -148,7 +147,7 @@ TEST(RotateEveryStep, RoundingTableRoundsEachProductOnce) {
   }
   const auto exact = rotated_bits(table, src);
   EXPECT_NE(exact, rotated_bits(every_step, src));
-  // A CosSinView of the same rows gives the same products.
+  // A CosSinView of the rounded rows gives the bits of Rounding::table.
   const CosSinView view{.cos = table.cos(0, 0).data(),
                         .sin = table.sin(0, 0).data(),
                         .dtype = DType::f32,

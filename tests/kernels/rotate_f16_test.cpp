@@ -53,7 +53,7 @@ std::uint16_t stored(float result) {
   return test::to_bfloat16(flushes && is_subnormal ? std::copysign(0.0F, result) : result);
 }
 
-// Expects the rotation of a 16-bit tensor to be the rotation in f32, rounded.
+// Expects a 16-bit rotation to be the float32 rotation, rounded once.
 void expect_rounded_once(const Tensor& src, const Rotations& rotations, Direction direction) {
   Tensor narrow = src;
   Tensor wide({.dtype = DType::f32, .extents = src.extents()});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place, interleaved_to_half works through a buffer, in blocks of 256 pairs for long heads. The
-// bits are those of rotation into another tensor: for lengths around multiples of a block, for the
+// In place, interleaved_to_half uses a buffer, in blocks of 256 pairs for long heads. The bits must
+// be those of rotation into another tensor, for lengths around multiples of a block, for the
 // longest head, and for more heads than the buffer holds.
 #include <gtest/gtest.h>
 

@@ -24,7 +24,7 @@ HeadWindow window_with(Pairing pairing) {
   return {.head_dim = 46, .rotary_dim = 38, .first_feature = 3, .pairing = pairing};
 }
 
-// If one token moves by another distance, each token gets a row. The rows of the others have the
+// If one token moves by another distance, each token gets a row. All other tokens' rows have the
 // bits of the shared row. old_places serves both batch rows.
 TEST(Shift, OneRowHasTheBitsOfARowForEachToken) {
   const Frequencies frequencies = test::frequencies_of(window_with(Pairing::half), 1.5);

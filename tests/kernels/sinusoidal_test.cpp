@@ -110,7 +110,7 @@ TEST(Sinusoidal, SixteenBitsAreRoundedToNearestEven) {
   }
 }
 
-// Compares one call at integers with a call for each token at the same position as a double.
+// Compares one call at integers with a call for each token, which gets its position as a double.
 TEST(Sinusoidal, BitsDependOnlyOnThePosition) {
   const auto sinusoidal = test::value_of(make_sinusoidal(marian_sinusoidal(258)));
   const std::vector<std::int64_t> each = {100, 101, 102, 100, 7, 101};  // [2, 3]

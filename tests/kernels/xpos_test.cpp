@@ -31,7 +31,6 @@ HeadWindow window_of(std::int64_t pairs, Pairing pairing = Pairing::interleaved)
   return {.head_dim = 2 * pairs, .rotary_dim = 2 * pairs, .first_feature = 0, .pairing = pairing};
 }
 
-// Expects every row element to differ from the reference by at most its published bound.
 void expect_rows_within_bound(const Frequencies& frequencies, const Positions& positions,
                               Role role) {
   const reference::XposRole xpos{.xpos = *frequencies.xpos, .role = role};

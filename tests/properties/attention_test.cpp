@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Composes attention of the library's calls on float64 tensors. For each encoding and mask, results
-// and gradients equal the reference.
+// Composes attention from the library's calls, on float64 tensors. For each encoding and mask,
+// results and gradients equal the reference.
 #include "reference/attention.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The properties. Each returns nothing if it holds for the sample, otherwise what broke it.
-// Tolerances add the bounds of rotary/numeric_contract.hpp; A is the attention factor.
+// Each property returns nothing if it holds for the sample, else a message. Tolerances add the
+// bounds of rotary/numeric_contract.hpp; A is the attention factor.
 #pragma once
 
 #include <array>

@@ -61,7 +61,7 @@ struct Interpolated {
   TableInterpolation by;
 };
 
-// The number of cells of a grid. If it overflows, a wrong number, which is refused.
+// The number of cells of a grid. On overflow, a number that the library refuses.
 std::int64_t cells(std::int64_t rows, std::int64_t columns) {
   std::int64_t product = 0;
   return __builtin_mul_overflow(rows, columns, &product) ? rows : product;

@@ -190,7 +190,7 @@ Calls mapped_calls() {
   return calls;
 }
 
-// A state is real memory, so calls with large sizes have none.
+// A state needs real memory, so calls with large sizes have none.
 std::optional<LinearState> state_of(Sizes n) {
   for (const std::size_t i : {0U, 3U, 5U, 6U}) {
     if (n[i] > 16 || n[i] < 0) return {};

@@ -36,7 +36,7 @@ struct Shifted {
   }
 };
 
-// Calls use(rotations). Works for any number of tokens.
+// Calls use(rotations) with rotations for any number of tokens.
 template <class Use>
 Outcome with_rotations_for(std::int64_t tokens, const Use& use) {
   const Shifted shifted(std::array<std::int64_t, 3>{1, 1, tokens});

@@ -87,7 +87,7 @@ constexpr NamedNorm norms[] = {
 
 }  // namespace
 
-// 200 tokens are enough for several parts.
+// Calls with 200 tokens are split into parts.
 Calls cache_calls() {
   Calls calls;
   for (const std::int64_t token_count : {3, 200}) {

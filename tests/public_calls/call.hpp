@@ -91,7 +91,7 @@ struct Call {
   std::function<Outcome(Attempt&, Sizes)> make;
 
   // function(sizes) or function() returns a Status, a Result, an Outcome or, if it cannot fail,
-  // another value. It may fetch operands. Only public functions in it may allocate. A
+  // another value. It may fetch operands, but must allocate only inside public functions. A
   // function(attempt, sizes) may make objects before it calls attempt().
   template <class Function>
   Call(std::string_view of, std::string_view way, SizeList list, Function function)
@@ -187,7 +187,7 @@ void add(Calls& all, Calls more);
 [[nodiscard]] Calls core_calls();  // all of the above
 [[nodiscard]] Calls threads_calls();
 
-// The natural sizes of a call, then sizes of which one is negative, so that the call refuses them.
+// The natural sizes of a call, then the same with one size negative, so that the call refuses them.
 [[nodiscard]] std::vector<std::vector<std::int64_t>> sizes_to_try(const Call& call);
 
 // Cuts a call into three parts and runs them in order on the calling thread.

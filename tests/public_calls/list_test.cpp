@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every public function has calls in the table. They vary its sizes, and one of them succeeds.
+// Every public function has calls in the table. Some vary its sizes, and at least one succeeds.
 #include <gtest/gtest.h>
 
 #include <algorithm>

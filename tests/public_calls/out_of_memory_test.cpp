@@ -72,7 +72,7 @@ void expect_out_of_memory(const Call& call, test::Sizes sizes) {
   SCOPED_TRACE(name + ", first size " + std::to_string(sizes.empty() ? 0 : sizes.front()));
   std::snprintf(current.data(), current.size(), "%s", name.c_str());
   const auto terminate = std::set_terminate(say_which_call_ended);
-  // A call without failures gives the expected outcome. It also makes tables that stay.
+  // A call without failures gives the expected outcome, and makes tables that are never freed.
   FailingAllocation undisturbed(most_allocations, test::Failing::one);
   test::begin_operands();
   const std::optional<ErrorCode> otherwise = call.make(undisturbed, sizes).error;

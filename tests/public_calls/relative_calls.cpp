@@ -99,7 +99,7 @@ ShawTable shaw_of(Sizes n) {
   return {.window = window, .table = table(window.rows(), n[4])};
 }
 
-// A gradient is real memory, so for large sizes it is too short.
+// A gradient needs real memory, so for large sizes it is too short.
 std::span<double> table_gradient(std::int64_t rows, std::int64_t features) {
   return numbers<double>(rows <= 12 && features <= 8 ? rows * features : 1);
 }

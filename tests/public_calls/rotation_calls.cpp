@@ -182,7 +182,7 @@ Calls position_calls() {
   return calls;
 }
 
-// Few tokens, and enough for several parts. Sizes: batch, tokens, heads, features.
+// 3 tokens, and 200, which are split into parts. Sizes: batch, tokens, heads, features.
 const std::array<SizeList, 2> tensor_sizes = {SizeList{{}, {3}, {2}, each(16)},
                                               SizeList{{}, {200}, {2}, each(16)}};
 

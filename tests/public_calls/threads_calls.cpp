@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary::threads, in C++ and in C.
+// Calls of rotary::threads, in C++ and in C.
 #include <optional>
 
 #include "public_calls/call.hpp"

@@ -21,8 +21,8 @@ using test::EncodingSample;
 using test::MaskSample;
 
 // The loss sums at most 96 products of numbers below 1 and 4, each off by 2^-48. With a step s =
-// 2^-17 this puts the difference off by less than 96 2^-48 / s < 2^-24. The third derivative along
-// a direction is below 2^6, which adds less than 2^6 s^2 / 6 < 2^-30. Measured: 2^-30.
+// 2^-17 the difference quotient is off by less than 96 2^-48 / s < 2^-24. The third derivative
+// along a direction is below 2^6, which adds less than 2^6 s^2 / 6 < 2^-30. Measured: 2^-30.
 constexpr double difference_step = 0x1p-17;
 constexpr double tolerance = 0x1p-24;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The three forms agree for every direction and pairing. One is compared with a worked example.
+// The three forms agree for every direction and pairing. Rotation by elements matches an example.
 #include "reference/forms.hpp"
 
 #include <gtest/gtest.h>
@@ -88,7 +88,6 @@ TEST(Forms, LeaveFeaturesOutsideTheWindowAlone) {
   }
 }
 
-// Position 3, base 10000.
 TEST(Forms, RotateByElementsMatchesTheWorkedExample) {
   const std::vector<long double> x = {0.5, -1, 1.5, 2};
   const auto angles = angles_at(3, 2);

@@ -33,7 +33,7 @@ struct Places {
   [[nodiscard]] BiasPositions positions() const { return {.queries = queries, .keys = keys}; }
 };
 
-// Packed documents with few distances; two tokens; tokens too far apart to compute each distance.
+// Packed documents with few distances; two tokens; tokens too far apart for a table by distance.
 std::vector<Places> places() {
   const std::int64_t far = std::int64_t{1} << 61;
   return {{{0, 1, 2, 0, 1, 0}, {0, 1, 2, 3, 0, 1, 5, -4}},

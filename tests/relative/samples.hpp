@@ -37,7 +37,7 @@ inline constexpr std::int64_t sample_heads = 3;
 [[nodiscard]] ScoresView scores_of(const HeadsView& view);
 [[nodiscard]] ConstScoresView scores_of(const ConstHeadsView& view);
 
-// Random numbers in [-1, 1).
+// random_numbers: uniform in [-1, 1). random_tensor: uniform in [-4, 4).
 [[nodiscard]] std::vector<double> random_numbers(std::int64_t count, std::uint64_t seed);
 [[nodiscard]] Tensor random_tensor(DType dtype, const Extents& extents, Layout layout,
                                    std::uint64_t seed);

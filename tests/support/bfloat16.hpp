@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts bfloat16 to and from float for the tests. Rounds to nearest, ties to even.
+// Converts bfloat16 to and from float. Rounds to nearest, ties to even.
 #pragma once
 
 #include <bit>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inputs that many tests share.
 #pragma once
 
 #include <cstdint>

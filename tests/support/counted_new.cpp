@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Callers must not be compiled with the replacements, so these have a separate file. The standard's
-// array forms call them. The nothrow forms are replaced, too: AddressSanitizer has its own.
+// The replacements have a separate file, because callers must not be compiled with them. The array
+// forms of the standard call them. The nothrow form is replaced: AddressSanitizer has its own.
 #include "support/counted_new.hpp"
 
 #include <atomic>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Helpers that resolve a config and inspect the result.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// append, shift and attend on real threads give the same bytes, without a data race.
+// append, shift and attend on several threads give the bytes of one thread, without a data race.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -34,7 +34,7 @@ std::vector<std::int64_t> spread_slots() {
   return slots;
 }
 
-TEST(CacheOnThreads, AppendGivesTheSameBytes) {
+TEST(CacheOnThreads, AppendGivesTheBytesOfOneThread) {
   const Threads threads = test::value_of(Threads::start(3));
   const Frequencies frequencies = test::frequencies_of(window, 1.25);
   const Rotations rotations = test::rotations_of(frequencies, from(9000));
@@ -54,7 +54,7 @@ TEST(CacheOnThreads, AppendGivesTheSameBytes) {
   EXPECT_EQ(cut_v.bytes(), whole_v.bytes());
 }
 
-TEST(CacheOnThreads, ShiftGivesTheSameBytes) {
+TEST(CacheOnThreads, ShiftGivesTheBytesOfOneThread) {
   const Threads threads = test::value_of(Threads::start(3));
   const Frequencies frequencies = test::frequencies_of(window);
   const Rotations by =
@@ -66,7 +66,7 @@ TEST(CacheOnThreads, ShiftGivesTheSameBytes) {
   EXPECT_EQ(cut.bytes(), whole.bytes());
 }
 
-TEST(CacheOnThreads, ShiftOfInt8GivesTheSameBytes) {
+TEST(CacheOnThreads, ShiftOfInt8GivesTheBytesOfOneThread) {
   const Threads threads = test::value_of(Threads::start(3));
   const Frequencies frequencies = test::frequencies_of(window);
   const Rotations by =
@@ -89,7 +89,7 @@ TEST(CacheOnThreads, ShiftOfInt8GivesTheSameBytes) {
   EXPECT_EQ(cut_scales, whole_scales);
 }
 
-TEST(AttendOnThreads, GivesTheSameBits) {
+TEST(AttendOnThreads, GivesTheBitsOfOneThread) {
   const Threads threads = test::value_of(Threads::start(3));
   const test::AttentionShape shape{.queries = 30, .keys = 40, .features = 6, .value_features = 5};
   for (const test::EncodingSample& encoding : test::attention_encodings(shape)) {

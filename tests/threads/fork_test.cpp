@@ -36,7 +36,7 @@ constexpr int rounds = 20;
 class Fork : public testing::Test {
  protected:
   // With AddressSanitizer, a thread of the parent may be inside the allocator during the fork. The
-  // child then waits forever, and that thread's allocations count as leaks.
+  // child then waits forever, and allocations of that thread count as leaks.
   void SetUp() override {
 #if defined(__SANITIZE_ADDRESS__)
     GTEST_SKIP() << "not with AddressSanitizer";

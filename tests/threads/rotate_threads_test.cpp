@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotate gives the same bytes on real threads, without a data race if parts are adjacent in memory
-// and share a cache line.
+// rotate on several threads gives the bytes of one thread, without a data race, even if adjacent
+// parts share a cache line.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -46,7 +46,7 @@ void expect_same_bytes(const Executor& executor, const Tensor& src, const Rotati
   ASSERT_EQ(cut_copy.bytes(), whole_copy.bytes());
 }
 
-TEST(RotateOnThreads, GivesTheSameBytes) {
+TEST(RotateOnThreads, GivesTheBytesOfOneThread) {
   const Threads threads = test::value_of(Threads::start(concurrency));
   test::CountingExecutor other_threads(test::run_on_other_threads, concurrency);
   for (const DType dtype : test::all_dtypes) {

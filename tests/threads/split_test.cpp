@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a call is split into tasks, and which calls are not split.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -117,7 +116,7 @@ TEST(Split, ErrorsCallNoExecutor) {
   EXPECT_EQ(counting.calls(), 0);
 }
 
-// Breaks the executor's contract by running a single task, to show its tokens.
+// Breaks the executor's contract by running a single task, to show which tokens the task rotates.
 struct OnlyTask {
   std::int64_t index;
   std::int64_t count = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rotates one pair by a given frequency, by hand and with rotary. Exit status 0: they agree. */
+/* Rotates one pair by hand and with rotary. Exit status 0: the results agree. */
 #include <math.h>
 #include <stdio.h>
 
@@ -13,7 +13,7 @@ static rotary_status frequencies_of_one_pair(double inv_freq, rotary_frequencies
   return rotary_frequencies_of_inv_freq(&window, &inv_freq, 1, 1, out);
 }
 
-/* Rotates q in place, and frees its handles. */
+/* Rotates q in place. Frees all handles that it makes. */
 static rotary_status rotate_pair(float q[2], double inv_freq, int64_t position) {
   rotary_positions positions = ROTARY_POSITIONS_INIT;
   rotary_heads_view view = ROTARY_HEADS_VIEW_INIT;

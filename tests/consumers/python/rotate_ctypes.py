@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Rotates NumPy queries and keys by a model's config.json. Calls the C ABI with ctypes, as a
-language without bindings would. Python itself has a package (python/).
+"""Rotates NumPy queries and keys by a model's config.json through the C ABI, with ctypes. Shows the
+way for languages without bindings; Python itself has a package (python/).
 
 Run: ROTARY_LIBRARY=/path/to/librotary.so rotate_ctypes.py models/llama-3.1-8b.json
 Without ROTARY_LIBRARY it uses the system's librotary.
@@ -71,7 +71,7 @@ def handle(free, make, *arguments):
 
 
 def view(array):
-    """The array must be [tokens, heads, features], with any strides, and must outlive the view."""
+    """Views an array [tokens, heads, features] of any strides, which must outlive the view."""
     strides = [stride // array.itemsize for stride in array.strides]
     return byref(HeadsView(sizeof(HeadsView), array.ctypes.data, DTYPES[array.dtype.name], 0,
                            (1, *array.shape), (0, *strides)))

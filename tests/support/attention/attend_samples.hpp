@@ -27,7 +27,7 @@ inline constexpr AttentionShape small{
 
 [[nodiscard]] std::vector<NamedMask> attend_masks();
 
-// Whether a test may combine them: xPos's factor is out of bounds at positions beyond 8k.
+// Whether a test may combine the two: xPos's factor is out of bounds at positions beyond 8k.
 [[nodiscard]] bool meet(const EncodingSample& encoding, const NamedMask& mask);
 
 // The scale suits heads of 12 features.

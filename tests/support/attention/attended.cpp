@@ -140,7 +140,7 @@ void Attended::ask_for_weights() {
   options_.weights = ScoresView{weights.data() + 1, DType::f32, extents, strides_bhqk(extents)};
 }
 
-// Tokens outside every sequence get position 0.
+// Makes rotations for the case. Tokens outside every sequence get position 0.
 void Attended::turn() {
   const reference::Rotary& rotary = *case_.encoding.rotary;
   frequencies_ =

@@ -11,7 +11,7 @@
 
 namespace rotary::test {
 
-// Results and gradients of attention. Those that a case lacks are empty.
+// Results and gradients of attention; empty if the case has none.
 struct AttentionNumbers {
   std::vector<double> out = {};
   std::vector<double> log_sum_exp = {};  // -Inf if the query sees no key

@@ -14,7 +14,7 @@
 
 namespace rotary::test {
 
-// The result that one call, or several calls with a state, must give.
+// The inputs, besides tensors, of one call or of several calls with a state.
 struct LinearCase {
   FeatureMap map;
   LinearMask mask = LinearMask::causal;

@@ -6,5 +6,4 @@
 
 #include "rotary/rotary.hpp"
 
-// Rotates one pair in place.
 rotary::Status rotate_pair(std::array<float, 2>& pair, std::int64_t position);
