@@ -35,7 +35,7 @@ struct SeenKey {
   double score = 0;  // -Inf if a bias masks the key: then its weight is 0
   double size = 0;
   double distance_size = 0;
-  double largest_factor = 0;  // the largest factor of a product in the score
+  double largest_factor = 0;  // the largest norm of a vector in the score's dot products
   double mask_size = 0;
 };
 

@@ -20,7 +20,7 @@ inline constexpr std::string_view config_help =
     "a Hugging Face config.json or a GGUF file, '-' for standard input, or a model card's name "
     "(rotary models)";
 
-// True for a file ("-": standard input) or the name of a model card.
+// True for a file or folder ("-": standard input), a model card's name, or a text with a '/'.
 [[nodiscard]] bool names_config(const std::string& path_or_card);
 
 // A config, or the metadata of a GGUF file.

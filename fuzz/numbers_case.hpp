@@ -18,7 +18,7 @@ namespace rotary::fuzz {
 
 enum class NumberKind { consecutive, int32, int64, f64 };
 
-// A row of numbers for each batch row, or one row for all.
+// batch: how many rows of numbers there are. A batch of 1 serves every batch row.
 struct NumberCounts {
   std::int64_t batch = 1;
   std::int64_t tokens = 0;

@@ -23,7 +23,7 @@ namespace rotary::cli::explain {
 struct Fact {
   std::string name;        // as in `rotary inspect --json`: "base", "rotary_dim", ...
   std::string layer_type;  // the layer type of the embedding if there are several; else empty
-  Json value;              // a number, a word or a list of numbers
+  Json value;              // a number, a text or a list of numbers
 };
 void to_json(Json& json, const Fact& fact);
 

@@ -66,7 +66,7 @@ constexpr std::array<FusedModule, 11> fused_modules = {{
     {"internlm2", "wqkv", Rows::group_by_group},           // rearrange (h gs d)
     {"modernbert", "Wqkv", Rows::queries_first},           // view(..., 3, heads, head_dim)
     {"persimmon", "query_key_value", Rows::head_by_head},  // view(..., heads, 3, head_dim)
-    {"phi3", "qkv_proj", Rows::queries_first},             // query_pos, then keys
+    {"phi3", "qkv_proj", Rows::queries_first},             // qkv[..., :query_pos]
     {"qwen", "c_attn", Rows::queries_first},               // split
 }};
 

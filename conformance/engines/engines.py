@@ -6,10 +6,10 @@
 
 Needs numpy, gguf, torch, transformers, xllamacpp and rotary. Each engine computes in float32 from
 the same dequantized weights, on 600 tokens of the GPL (Gemma's window is 512). The first token is
-at position 0, 8,000 or 100,000. The last 16 tokens are decoded one by one. A cell has a logit's
-largest difference from float64, in the prefill and the decoded tokens. Top-1 and perplexity are at
-100,000. The float64 model shares no code with the engines: it computes rows by definition, and
-attention with a full matrix of scores. It runs at position 0 only, because RoPE is relative.
+at position 0, 8,000 or 100,000. The last 16 tokens are decoded one by one. Cells of the table show
+the logits' largest difference from float64 in the prefill, then in decoded tokens. Top-1 counts
+agreement with float64, at 100,000. The float64 model shares no code with the engines: it computes
+rows and attention by definition. It runs at position 0 only, because RoPE is relative.
 """
 
 import pathlib

@@ -7,7 +7,7 @@ import numpy as np
 
 
 def of_formula(engine, case):
-    """Returns [frequencies, factor] per rope and call, or the exception; None without a formula."""
+    """Returns [frequencies, factor] by call and rope, or an exception's name; None if unknown."""
     text = case["config"].get("text_config", case["config"])
     rope = text.get("rope_parameters") or text.get("rope_scaling") or {}
     theta = rope.get("rope_theta", text.get("rope_theta"))

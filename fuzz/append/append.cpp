@@ -307,7 +307,7 @@ void check_written(const AppendCase& append, const Rotations* rotations, const M
   check_unchanged(memory, "bytes that belong to no slot of a token must stay");
 }
 
-// Each batch row is 1000 positions away from the previous one.
+// Without a shift, each batch row is 1000 positions away from the previous one.
 Rotations rows_of(const AppendRotations& made) {
   RotationsOptions options = made.options;
   options.memory = row_memory;

@@ -114,8 +114,8 @@ struct EngineFacts {
 // The rules of all versions of an engine, in the order in which they apply.
 [[nodiscard]] ROTARY_API std::span<const DialectRule> rules_of(Engine engine) noexcept;
 
-// Evidence for how a release reads a family's configs with one rope_type, given by rope_scaling or
-// by rope_parameters.
+// Evidence for how a release reads configs. It covers one family, one rope_type, and one key that
+// gives the rope_type: rope_scaling or rope_parameters.
 struct ReadingEvidence {
   Evidence kind = Evidence::none;
   std::string sentence;  // "transformers 4.48 was not looked at for qwen2"

@@ -29,7 +29,7 @@ class Pieces {
   explicit Pieces(std::string_view model);
 
   [[nodiscard]] std::int64_t count() const noexcept { return count_; }
-  // The tokens of each text, without beginning and end. Texts must have no line ends.
+  // The tokens of each text, without begin_piece and end_piece. Texts must have no line ends.
   [[nodiscard]] std::vector<Tokens> encode(std::span<const std::string_view> texts) const;
   // Inverts encode() for texts with single spaces between words; skips special tokens.
   [[nodiscard]] std::vector<std::string> decode(std::span<const Tokens> texts) const;

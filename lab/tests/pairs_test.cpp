@@ -84,7 +84,7 @@ TEST(PairBatch, LeavesOutTextsLongerThanAModelTakes) {
   EXPECT_EQ(std::ssize(tokenize_pairs(text, small_pieces(), 20)), std::ranges::count_if(all, fits));
 }
 
-TEST(PairOrder, SeesEachPairOncePerEpochAndDependsOnSeedAndStepOnly) {
+TEST(PairOrder, SeesNoPairTwiceInAnEpochAndDependsOnSeedAndStepOnly) {
   const std::string text = all_text(made_pairs(6, 500));
   const auto pairs = tokenize_pairs(text, small_pieces(), 1000);
   PairOrder order(pairs, 8, 1);

@@ -40,7 +40,7 @@ std::vector<std::string> names_of(const ExperimentSelection& selection) {
   return names;
 }
 
-TEST(Experiments, AreSortedByNameAfterTheirStarts) {
+TEST(Experiments, FollowTheirStartsAndAreOtherwiseSortedByName) {
   const ScratchFolder folder;
   write_text(folder / "a.json", experiment_json("a", "c"));
   write_text(folder / "b.json", experiment_json("b", ""));

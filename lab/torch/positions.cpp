@@ -45,7 +45,7 @@ PositionsImpl::PositionsImpl(Encoding encoding, const ModelConfig& model, std::u
   if (rotary != nullptr && std::holds_alternative<NoScaling>(rotary->spec.scaling))
     unscaled_ = rotary->spec;
   if (std::holds_alternative<LearnedEncoding>(encoding_.kind)) {
-    // The deviation of torch's and BERT's token embeddings.
+    // The deviation of BERT's embeddings, and of token embeddings in the lab (weight_std).
     const auto draw = [&] { return 0.02 * random.normal(); };
     learned_ = register_parameter("learned", table(model.tokens, model.d_model, draw));
   }

@@ -18,7 +18,7 @@ namespace rotary::identification {
 namespace {
 
 constexpr std::size_t most_runs = 8;
-// A period from this length on counts as the rows of a position table, a shorter one as a chunk.
+// Positions that wrap after this many tokens or more wrap at a table's end; others, at a chunk's.
 constexpr double shortest_table = 256;
 
 // The tokens of one batch row, on one axis.

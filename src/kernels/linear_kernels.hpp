@@ -27,7 +27,7 @@ struct ProductJob {
   AddTo add_to = AddTo::nothing;
 };
 
-// Functions on `count` adjacent elements. No two arguments may share memory.
+// A matrix product, and functions on `count` adjacent elements. No arguments may share memory.
 template <class Real>
 struct LinearMath {
   void (*multiply)(const ProductJob<Real>& job);

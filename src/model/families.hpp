@@ -154,7 +154,7 @@ enum class ScaledLayers { full, all };
 enum class FlatParameters {
   ignored,
   refused,
-  of_all_layers,  // each type gets a copy, as it does of rope_scaling
+  of_all_layers,  // each type gets a copy; the same holds for rope_scaling
 };
 
 enum class Dictionaries { both, rope_parameters, none };

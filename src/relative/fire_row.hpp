@@ -31,7 +31,7 @@ class FireRow {
   [[nodiscard]] std::span<const Stretch> stretches() const noexcept {
     return std::span(stretches_).first(stretch_count_);
   }
-  // The x of each key in the current row.
+  // The input x of FIRE's network for each key in the current row.
   [[nodiscard]] std::span<const double> terms() const noexcept { return terms_; }
 
  private:

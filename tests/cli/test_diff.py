@@ -148,7 +148,7 @@ class EnginesTest(DiffTool):
         self.assertEqual([each["evidence"] for each in found["engines"]], ["run", "read"])
         self.assertEqual((code, found["verdict"]), (0, "same"))
 
-    def test_an_engine_without_evidence_gives_no_verdict(self):
+    def test_an_engine_without_evidence_gives_the_verdict_unknown(self):
         arguments = self.config, "--between", "transformers@4.46,transformers"
         code, found = self.diff(*arguments)
         self.assertEqual((code, found["same"], found["verdict"]), (7, False, "unknown"))

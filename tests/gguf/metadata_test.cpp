@@ -36,7 +36,7 @@ const GgufKey& key_of(const GgufMetadata& metadata, std::string_view name) {
   throw std::runtime_error("no key " + std::string(name));
 }
 
-// Keys and arrays of every type, three rope tensors, and another tensor without data.
+// Keys of every type, arrays of three types, three rope tensors, and a tensor without data.
 GgufFile everything(std::endian order) {
   GgufFile file(order);
   file.text("general.architecture", "llama");

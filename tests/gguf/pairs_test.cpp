@@ -134,7 +134,7 @@ TEST(GgufPairs, ComparisonShowsSettingsThatNoKeyStores) {
   EXPECT_EQ(fields, (std::vector<std::string>{"ramp", "attention_factor"}));
 }
 
-// Two files differ if only one has permuted rows.
+// Both files have permuted rows, so their pairings are compared as they are.
 TEST(GgufPairs, TwoFilesCompareWithoutUndoingPermutations) {
   ModelSpec moved = of_gguf("llama");
   EXPECT_FALSE(value_of(compare_models(of_gguf("llama"), moved)).differs());

@@ -251,7 +251,7 @@ TEST(OnnxGolden, AttentionAgreesWithAttend) {
   }
 }
 
-TEST(OnnxGolden, ExactAttentionRowsAgree) {
+TEST(OnnxGolden, ExactRowsOfTheCheckAgreeWithOnnx) {
   for (const OnnxCase& of : test::read_onnx_cases("Attention")) {
     SCOPED_TRACE(of.name);
     OnnxAttention(of).check_exact_rows();

@@ -212,7 +212,7 @@ TEST(AttendMasks, GiveTheSameBitsForEquivalentMasks) {
   }
 }
 
-// Hidden keys and values are NaN or Inf. Query 1 sees most of them; the other queries see none.
+// Every 11th key and value is NaN or Inf. Query 1 sees most of them; the other queries see none.
 TEST(AttendMasks, ShieldAQueryFromHiddenKeys) {
   for (const std::int64_t queries : {1, 2, 9, 26}) {
     const test::AttentionShape shape = with_queries(queries, 300);

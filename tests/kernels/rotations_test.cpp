@@ -172,7 +172,7 @@ TEST(Rotations, ReportTheirShapeAndWindow) {
   EXPECT_EQ(&rotations.cos(0, 0)[0] + rotations.lane_stride(), &rotations.sin(0, 0)[0]);
 }
 
-TEST(Rotations, HaveTheSameBitsForAnyTypeStrideOrNeighbours) {
+TEST(Rotations, HaveTheSameBitsForConsecutiveAndStridedPositions) {
   const Frequencies frequencies = test::frequencies_of(window_of(64), 1.25);
   const Rotations consecutive =
       test::rotations_of(frequencies, ConsecutivePositions{.first = -3, .tokens = 8});

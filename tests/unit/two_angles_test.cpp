@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares pairs with an angle for each feature with the formulas of HunYuan-VL and V-JEPA 2 in
-// long double. Also tests errors.
+// In HunYuan-VL and V-JEPA 2 the two features of a pair may have different angles. Compares with
+// their formulas in long double. Also tests errors.
 #include "reference/two_angles.hpp"
 
 #include <gtest/gtest.h>

@@ -40,8 +40,8 @@ wheels_provide_tools() {
   touch -- "$python_folder/tools/.wheels"
 }
 
-# wheels_c_library MACHINE: writes a C library for the linker to build/wheels/glibc/MACHINE: symbols
-# and startup files of the oldest supported glibc.
+# wheels_c_library MACHINE: fills build/wheels/glibc/MACHINE with a C library for the linker. It has
+# the symbols and startup files of the oldest supported glibc.
 wheels_c_library() {
   local folder="$wheels_folder/glibc/$1" cache="$wheels_folder/zig" file compiler="$1-linux-gnu-gcc"
   [[ ! -e "$folder/libc.so" ]] || return 0

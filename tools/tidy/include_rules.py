@@ -119,7 +119,7 @@ RULES = (
         "cli/", (PUBLIC, "apps/", "src/base/spelling.hpp"), STANDARD,
         ("CLI/", "fmt/", "nlohmann/", "zip.h") + SYSTEM, REACH,
     ),
-    # The commands that verify may use bench/, and through it the reference.
+    # rotary bench verifies what it times, so it may use bench/, and through it the reference.
     Rule(
         "cli/commands/bench", (PUBLIC, "apps/", "bench/", "cli/"), STANDARD,
         ("CLI/", "fmt/") + SYSTEM, REACH,

@@ -58,8 +58,8 @@ def main():
 
 
 def compare_classes(model_types, kept):
-    """Prints each class that disagrees and why; returns 0 if settings.json has a reason for
-    each. kept: a list that collects the agreeing classes, or None."""
+    """Prints each class's verdict, and other variants that disagree. Returns 0 if settings.json has
+    a reason for each that disagrees. kept: a list that collects the agreeing classes, or None."""
     settings = json.loads(SETTINGS.read_text(encoding="utf-8"))
     print(", ".join(settings["python"]))
     counts = collections.Counter()

@@ -114,7 +114,7 @@ Status check_rotations(std::string_view name, const Rotations& rotations, Extent
                           " (tensors in RotationsOptions)");
 }
 
-// Features are float32, or double for f64 views.
+// Checks rotations of mapped features, which are float32, or double for f64 views.
 Status check_rotations(const NumeratorRotations& rotations, const LinearHeads& heads,
                        const LinearSizes& sizes) {
   const DType rows = heads.q.dtype == DType::f64 ? DType::f64 : DType::f32;

@@ -39,7 +39,7 @@ PerLayer values_of(Reader& object, std::string_view key, std::size_t layers,
   return values;
 }
 
-// The common value of the layers of a type; all other layers must have the config's value.
+// Asks for the common value of a type's layers. All other layers must have the config's, `own`.
 struct OfOneType {
   std::string_view key;
   std::string_view type;  // empty: no type may differ
