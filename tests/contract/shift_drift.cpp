@@ -68,12 +68,7 @@ class Cache {
 
 class FloatCache final : public Cache {
  public:
-  FloatCache(DType dtype, const Tensor& rotated)
-      : keys_({.dtype = dtype, .extents = rotated.extents()}) {
-    test::for_each_element(rotated.extents(), [&](const HeadIndex& index, std::int64_t f) {
-      keys_.set(index, f, rotated.at(index, f));
-    });
-  }
+  FloatCache(DType dtype, const Tensor& rotated) : keys_(test::rounded_to(dtype, rotated)) {}
 
   void shift_by(const Rotations& by) override {
     test::require(shift(keys_.view(), by));

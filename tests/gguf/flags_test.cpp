@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,7 +17,6 @@
 #include "support/gguf_bytes.hpp"
 #include "support/refusals.hpp"
 #include "support/result.hpp"
-#include "support/source_path.hpp"
 
 namespace rotary {
 namespace {
@@ -174,16 +171,8 @@ TEST(GgufFlags, RefuseImpossibleValues) {
 
 using test::value_of;
 
-std::string file_named(std::string_view name) {
-  const std::string path =
-      test::source_path("tests/golden/gguf/vocab-").append(name).append(".gguf");
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file) << path;
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 ModelSpec model_of(std::string_view name) {
-  const std::string bytes = file_named(name);
+  const std::string bytes = test::file_named("vocab-", name, ".gguf");
   return value_of(resolve_gguf(byte_source(test::as_byte_span(bytes))));
 }
 
@@ -249,7 +238,7 @@ TEST(GgufVocabularies, RotaryModelsAreRead) {
 
 TEST(GgufVocabularies, Versions2And3AreRead) {
   const auto version_of = [](std::string_view name) {
-    const std::string bytes = file_named(name);
+    const std::string bytes = test::file_named("vocab-", name, ".gguf");
     return value_of(read_gguf_metadata(byte_source(test::as_byte_span(bytes)))).version;
   };
   EXPECT_EQ(version_of("aquila"), 2U);

@@ -6,13 +6,12 @@
 
 #include <cmath>
 #include <cstdint>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "gguf/resolving.hpp"
 #include "rotary/frequencies.hpp"
 #include "rotary/gguf.hpp"
 #include "rotary/model_difference.hpp"
@@ -20,7 +19,6 @@
 #include "rotary/scaling.hpp"
 #include "support/gguf_bytes.hpp"
 #include "support/result.hpp"
-#include "support/source_path.hpp"
 
 namespace rotary {
 namespace {
@@ -32,18 +30,12 @@ constexpr std::string_view names[] = {
     "cohere2", "deepseek-v2", "gemma3", "glm4",  "granite",    "llama", "llama-3.1", "llama-linear",
     "mistral", "olmo2",       "phi3",   "qwen2", "qwen2-yarn", "qwen3", "smollm3"};
 
-std::string file_named(std::string_view name, std::string_view ending) {
-  const std::string path =
-      test::source_path("tests/golden/gguf/pairs/").append(name).append(ending);
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file) << path;
-  return {std::istreambuf_iterator<char>(file), {}};
+ModelSpec of_config(std::string_view name) {
+  return value_of(resolve(test::file_named("pairs/", name, ".json")));
 }
 
-ModelSpec of_config(std::string_view name) { return value_of(resolve(file_named(name, ".json"))); }
-
 ModelSpec of_gguf(std::string_view name) {
-  const std::string bytes = file_named(name, ".gguf");
+  const std::string bytes = test::file_named("pairs/", name, ".gguf");
   return value_of(resolve_gguf(byte_source(test::as_byte_span(bytes))));
 }
 

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "rotary/gguf.hpp"
 #include "support/gguf_bytes.hpp"
 #include "support/result.hpp"
+#include "support/source_path.hpp"
 
 namespace rotary::test {
 
@@ -29,6 +32,16 @@ namespace rotary::test {
 [[nodiscard]] inline const RotarySpec& only_spec(const ModelSpec& model) {
   EXPECT_EQ(model.rotary.size(), 1U);
   return model.rotary.at(0).spec;
+}
+
+// The bytes of a file of tests/golden/gguf.
+[[nodiscard]] inline std::string file_named(std::string_view start, std::string_view name,
+                                            std::string_view ending) {
+  const std::string path =
+      source_path("tests/golden/gguf/").append(start).append(name).append(ending);
+  std::ifstream file(path, std::ios::binary);
+  EXPECT_TRUE(file) << path;
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 // For each layer the index of its rotary embedding, n for none, or x for no attention.

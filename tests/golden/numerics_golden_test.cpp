@@ -101,14 +101,6 @@ double tolerance(const Run& run, std::int64_t position, std::size_t pair) {
                                 std::abs(run.frequencies.inv_freq[pair]));
 }
 
-Tensor rounded_to(DType dtype, const Tensor& tensor) {
-  Tensor result({.dtype = dtype, .extents = tensor.extents()});
-  test::for_each_element(tensor.extents(), [&](const HeadIndex& index, std::int64_t f) {
-    result.set(index, f, tensor.at(index, f));
-  });
-  return result;
-}
-
 struct Compared {
   int elements = 0;
   int equal = 0;
@@ -151,11 +143,11 @@ Compared expect_agreement(const Run& run, const nlohmann::json& file,
   for (const auto& [in, out] : {std::pair{"q", "q_out"}, std::pair{"k", "k_out"},
                                 std::pair{"v", "v_out_if_rotary_value"}}) {
     if (!outputs.contains(out)) continue;
-    const Tensor src = rounded_to(run.dtype, test::read_tensor(file.at(in), layout));
+    const Tensor src = test::rounded_to(run.dtype, test::read_tensor(file.at(in), layout));
     Tensor got = src;
     test::require(rotate(got.view(), got.view(), rotations));
     test::record_bits(got.all_bits());
-    const Tensor wanted = rounded_to(run.dtype, test::read_tensor(outputs.at(out), layout));
+    const Tensor wanted = test::rounded_to(run.dtype, test::read_tensor(outputs.at(out), layout));
     compare(run, src, got, wanted, total);
   }
   return total;

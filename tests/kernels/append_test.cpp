@@ -45,14 +45,6 @@ Tensor any_magnitudes(const Extents& n, std::uint64_t seed) {
   return tensor;
 }
 
-Tensor rounded_to(DType dtype, const Tensor& wide) {
-  Tensor rounded({dtype, wide.extents()});
-  for_each_element(wide.extents(), [&](const HeadIndex& at, std::int64_t f) {
-    rounded.set(at, f, wide.at(at, f));
-  });
-  return rounded;
-}
-
 std::vector<float> numbers_at(const Tensor& floats, const HeadIndex& at) {
   const std::vector<double> head = check::head_at(floats.view(), at);
   return {head.begin(), head.end()};
@@ -66,8 +58,8 @@ void expect_stored(const Tensor& k, const Tensor& stored, const AppendOptions& o
     Tensor v_cache({to, n});
     test::require(append({k_cache.view(), v_cache.view()}, {k.view(), k.view()}, ConsecutiveSlots{},
                          options));
-    ASSERT_EQ(k_cache.bytes(), rounded_to(to, stored).bytes()) << to_string(to);
-    ASSERT_EQ(v_cache.bytes(), rounded_to(to, k).bytes()) << to_string(to);
+    ASSERT_EQ(k_cache.bytes(), test::rounded_to(to, stored).bytes()) << to_string(to);
+    ASSERT_EQ(v_cache.bytes(), test::rounded_to(to, k).bytes()) << to_string(to);
   }
   const Int8Heads cache(n, Lying::padded);
   test::require(append(QuantizedKvCache{cache.view()}, {k.view()}, ConsecutiveSlots{}, options));

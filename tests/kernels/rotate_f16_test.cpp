@@ -56,10 +56,7 @@ std::uint16_t stored(float result) {
 // Expects a 16-bit rotation to be the float32 rotation, rounded once.
 void expect_rounded_once(const Tensor& src, const Rotations& rotations, Direction direction) {
   Tensor narrow = src;
-  Tensor wide({.dtype = DType::f32, .extents = src.extents()});
-  test::for_each_element(src.extents(), [&](const HeadIndex& index, std::int64_t f) {
-    wide.set(index, f, src.at(index, f));
-  });
+  Tensor wide = test::rounded_to(DType::f32, src);
   test::require(rotate(narrow.view(), narrow.view(), rotations, {.direction = direction}));
   test::require(rotate(wide.view(), wide.view(), rotations, {.direction = direction}));
   test::for_each_element(src.extents(), [&](const HeadIndex& index, std::int64_t f) {

@@ -98,7 +98,7 @@ TEST(RelativeCorners, GradientsOfPositionListsAddUp) {
                             .tokens = static_cast<std::int64_t>(where.queries.size()),
                             .heads = 3,
                             .features = static_cast<std::int64_t>(where.keys.size())};
-      const Tensor d_bias = test::random_tensor(DType::f64, extents, Layout::bthd, 7);
+      const Tensor d_bias = test::random_tensor({DType::f64, extents, Layout::bthd}, 7);
       Numbers whole(count);
       test::require(
           add_bias_gradient(whole, sample.bias, test::scores_of(d_bias.view()), where.positions()));

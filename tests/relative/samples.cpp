@@ -56,13 +56,6 @@ std::vector<Sample> samples() {
   return all;
 }
 
-Tensor random_tensor(DType dtype, const Extents& extents, Layout layout, std::uint64_t seed) {
-  Tensor tensor({.dtype = dtype, .extents = extents, .layout = layout});
-  Random random(seed);
-  fill(tensor, random);
-  return tensor;
-}
-
 std::vector<double> random_numbers(std::int64_t count, std::uint64_t seed) {
   Random random(seed);
   std::vector<double> values(static_cast<std::size_t>(count));

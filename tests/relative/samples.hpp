@@ -37,10 +37,8 @@ inline constexpr std::int64_t sample_heads = 3;
 [[nodiscard]] ScoresView scores_of(const HeadsView& view);
 [[nodiscard]] ConstScoresView scores_of(const ConstHeadsView& view);
 
-// random_numbers: uniform in [-1, 1). random_tensor: uniform in [-4, 4).
+// Uniform in [-1, 1).
 [[nodiscard]] std::vector<double> random_numbers(std::int64_t count, std::uint64_t seed);
-[[nodiscard]] Tensor random_tensor(DType dtype, const Extents& extents, Layout layout,
-                                   std::uint64_t seed);
 
 [[nodiscard]] ConstTableView matrix_of_rows(const std::vector<double>& values, std::int64_t rows);
 

@@ -13,6 +13,7 @@
 #include "rotary/cope.hpp"
 #include "rotary/relative_bias.hpp"
 #include "rotary/shaw.hpp"
+#include "support/cases.hpp"
 #include "support/refusals.hpp"
 #include "support/result.hpp"
 #include "support/tensor.hpp"
@@ -47,7 +48,7 @@ TEST(Shaw, DecodeStepsHaveTheBitsOfOneCall) {
   const Extents heads{.tokens = 12, .heads = 2, .features = 5};
   const std::vector<double> numbers = random_numbers(5 * 5, 9);
   const ShawTable table{{2, 2}, test::matrix_of_rows(numbers, 5)};
-  const Tensor q = random_tensor(DType::f32, heads, Layout::bthd, 1);
+  const Tensor q = random_tensor({DType::f32, heads, Layout::bthd}, 1);
   Tensor scores({.dtype = DType::bf16, .extents = whole, .layout = Layout::bhtd});
   test::require(add_shaw_scores(test::scores_of(scores.view()), q.view(), table, BiasRange{}));
   for (std::int64_t row = 0; row < 12; ++row) {
@@ -69,8 +70,8 @@ TEST(Shaw, RefusesTablesAndViewsThatDoNotFit) {
   const Case c{{2, 2}, {0, 0}};
   const std::vector<double> numbers = random_numbers(c.window.rows() * c.features, 5);
   const ShawTable table{c.window, test::matrix_of_rows(numbers, c.window.rows())};
-  const Tensor q = random_tensor(DType::f64, heads_extents(c), Layout::bthd, 1);
-  Tensor scores = random_tensor(DType::f64, scores_extents(c), Layout::bhtd, 2);
+  const Tensor q = random_tensor({DType::f64, heads_extents(c), Layout::bthd}, 1);
+  Tensor scores = random_tensor({DType::f64, scores_extents(c), Layout::bhtd}, 2);
   const auto before = scores.bytes();
   const auto refuses = [&](const ShawTable& wrong, test::Parts parts) {
     const auto view = test::scores_of(scores.view());
@@ -127,8 +128,8 @@ TEST(ContextualPositions, DecodeStepsHaveTheBitsOfOneCall) {
   const CopeCase c{{0, 0}, 8, 8, 5, 3};
   const std::vector<double> numbers = random_numbers(c.rows * c.features, 5);
   const Cope cope{test::matrix_of_rows(numbers, c.rows)};
-  const Tensor q = random_tensor(DType::f64, heads_extents(c), Layout::bthd, 1);
-  const Tensor before = random_tensor(DType::f64, scores_extents(c), Layout::bhtd, 2);
+  const Tensor q = random_tensor({DType::f64, heads_extents(c), Layout::bthd}, 1);
+  const Tensor before = random_tensor({DType::f64, scores_extents(c), Layout::bhtd}, 2);
   Tensor whole = before;
   test::require(add_cope(test::scores_of(whole.view()), q.view(), cope, c.range));
   Tensor step = before;
@@ -164,9 +165,9 @@ class CopeGradient : public testing::Test {
   void set_up_case(const CopeCase& c) {
     current = c;
     numbers = random_numbers(c.rows * c.features, 5);
-    q = random_tensor(DType::f64, heads_extents(c), Layout::bthd, 1);
-    scores = random_tensor(DType::f64, scores_extents(c), Layout::bhtd, 2);
-    d_scores = random_tensor(DType::f64, scores_extents(c), Layout::bhtd, 3);
+    q = random_tensor({DType::f64, heads_extents(c), Layout::bthd}, 1);
+    scores = random_tensor({DType::f64, scores_extents(c), Layout::bhtd}, 2);
+    d_scores = random_tensor({DType::f64, scores_extents(c), Layout::bhtd}, 3);
   }
   [[nodiscard]] Cope cope() const { return {test::matrix_of_rows(numbers, current.rows)}; }
   [[nodiscard]] double loss() const {
@@ -221,8 +222,8 @@ TEST(ContextualPositions, RefuseViewsThatDoNotFitAndKeepNaN) {
   const CopeCase c{{3, 0}};
   const std::vector<double> numbers = random_numbers(c.rows * c.features, 5);
   const Cope cope{test::matrix_of_rows(numbers, c.rows)};
-  const Tensor q = random_tensor(DType::f64, heads_extents(c), Layout::bthd, 1);
-  Tensor scores = random_tensor(DType::f64, scores_extents(c), Layout::bhtd, 2);
+  const Tensor q = random_tensor({DType::f64, heads_extents(c), Layout::bthd}, 1);
+  Tensor scores = random_tensor({DType::f64, scores_extents(c), Layout::bhtd}, 2);
   const auto before = scores.bytes();
   const ScoresView view = test::scores_of(scores.view());
   test::refused(add_cope(view, q.view(), cope, BiasRange{.first_query = 4}),

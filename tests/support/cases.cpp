@@ -38,6 +38,14 @@ Tensor moved_to(Layout layout, const Tensor& tensor) {
   return moved;
 }
 
+Tensor rounded_to(DType dtype, const Tensor& tensor) {
+  Tensor rounded({.dtype = dtype, .extents = tensor.extents()});
+  for_each_element(tensor.extents(), [&](const HeadIndex& index, std::int64_t f) {
+    rounded.set(index, f, tensor.at(index, f));
+  });
+  return rounded;
+}
+
 std::string describe(DType dtype, Pairing pairing, Direction direction) {
   std::string text(to_string(dtype));
   text += ' ';

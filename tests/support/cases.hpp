@@ -29,6 +29,7 @@ inline constexpr std::array all_directions = {Direction::forward, Direction::inv
 [[nodiscard]] Tensor random_tensor(const Shape& shape, std::uint64_t seed);
 
 [[nodiscard]] Tensor moved_to(Layout layout, const Tensor& tensor);
+[[nodiscard]] Tensor rounded_to(DType dtype, const Tensor& tensor);
 
 // For SCOPED_TRACE: "bf16 interleaved inverse".
 [[nodiscard]] std::string describe(DType dtype, Pairing pairing, Direction direction);
