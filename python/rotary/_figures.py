@@ -8,6 +8,7 @@ import html
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -31,9 +32,16 @@ def _run(arguments: Sequence[str]) -> str:
     done = subprocess.run([tool, *arguments, "--json"], capture_output=True, text=True)
     if done.returncode != 0:
         message = json.loads(done.stdout)["error"]["message"] if done.stdout else done.stderr
-        message = message.strip().replace("NAME must be", "name must be")
-        raise Error(_STATUS.get(done.returncode, "invalid_argument"), message)
+        raise Error(_STATUS.get(done.returncode, "invalid_argument"), _in_python(message.strip()))
     return done.stdout
+
+
+def _in_python(message: str) -> str:
+    """Names parameters of plot() and report() where the tool names its arguments."""
+    message = message.partition("; an example: rotary ")[0]
+    message = re.sub(r"\b(NAME|CONFIG)\b", lambda found: found[0].lower(), message)
+    return re.sub(r"(?<!in the tool, )(?<![\w./-])--([a-z-]+)",
+                  lambda found: found[1].replace("-", "_"), message)
 
 
 @contextlib.contextmanager

@@ -36,6 +36,15 @@ def test_refusals_of_the_tool_raise_errors():
     with pytest.raises(rotary.Error, match="wavelengths") as caught:
         rotary.plot("wavelenghts")
     assert caught.value.status == "invalid_argument"
+    for call, message in ((lambda: rotary.report(), "config is required"),
+                          (lambda: rotary.plot("alibi", "gpt2"), "alibi takes no config, got 1"),
+                          (lambda: rotary.report("gpt2", layer_type="a"),
+                           "takes no option 'layer_type'"),
+                          (lambda: rotary.plot("wavelengths", context=0),
+                           "context must be at least 1, got 0")):
+        with pytest.raises(rotary.Error) as caught:
+            call()
+        assert caught.value.message == message
 
 
 def test_a_report_saves_a_page(tmp_path):
