@@ -247,6 +247,10 @@ def main(words):
     write = "--write" in words
     sources = dict(words[i + 1].split("=", 1) for i, word in enumerate(words) if word == "--from")
     chosen = [word for word in words if word in ENGINES] or list(ENGINES)
+    for engine in chosen:
+        if engine != "transformers" and engine not in sources:
+            print(f"dialects: --from {engine}=PATH is required", file=sys.stderr)
+            return 2
     recorded = json.loads(PATH.read_text())["cases"] if PATH.exists() else []
     made = {engine: list(map(shortened, MAKERS[engine](sources.get(engine))))
             for engine in chosen}
