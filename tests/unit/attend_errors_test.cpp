@@ -176,7 +176,7 @@ TEST_F(AttendErrors, InvalidEncodingsAreRefused) {
   with_both();
   refuse(c.options.encoding.q_rotations = &reordered,
          {"q_rotations and k_rotations must rotate the same features in the same pairs",
-          "got 6 from 0, interleaved_to_half and 6 from 0, half"});
+          "got 4 from 0 (interleaved_to_half) and 4 from 0 (half)"});
   refuse(c.options.encoding = {.q_rotations = &reordered},
          {"both are required with pairing interleaved_to_half"});
   with_both();

@@ -59,8 +59,8 @@ Status check_windows(const Rotations* q, const Rotations* k) {
     if (a == b) return {};
     return invalid_argument(
         "q_rotations and k_rotations must rotate the same features in the same pairs, got ",
-        a.rotary_dim, " from ", a.first_feature, ", ", to_string(a.pairing), " and ", b.rotary_dim,
-        " from ", b.first_feature, ", ", to_string(b.pairing));
+        a.rotary_dim, " from ", a.first_feature, " (", to_string(a.pairing), ") and ", b.rotary_dim,
+        " from ", b.first_feature, " (", to_string(b.pairing), ")");
   }
   const Rotations* const only = q != nullptr ? q : k;
   if (only == nullptr || keeps_order(only->window().pairing)) return {};
