@@ -152,8 +152,8 @@ class RotateTest(ToolTest):
                     self.assertIn("as many as the model has heads", warnings[0])
                     self.assertIn("is its layout not bthd?", warnings[0])
         self.save("q.npy", self.random_array(1, 3, 1, 16))
-        document = self.rotate(config, "--q", "q.npy", "--out-q", "o.npy", "--force", "--set",
-                               "num_attention_heads=3", layout="bthd")
+        document = self.rotate({**config, "hidden_size": 48}, "--q", "q.npy", "--out-q", "o.npy",
+                               "--force", "--set", "num_attention_heads=3", layout="bthd")
         self.assertIn("as many as the model has heads", document["warnings"][-1])
 
     def test_the_option_pairing_overrides_the_config_with_a_warning(self):
