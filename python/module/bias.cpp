@@ -96,6 +96,16 @@ struct ParameterSetter {
   }
 };
 
+// A required parameter that is not given is 0 in the library: the message says "got none".
+Error with_none(Error error, const nb::dict& given) {
+  std::string& message = error.message;
+  const std::string first = message.substr(0, message.find(' '));
+  const std::size_t got = message.rfind("got ");
+  if (message.ends_with(" 0") && got != std::string::npos && !given.contains(first.c_str()))
+    message.replace(got, std::string::npos, "got none");
+  return error;
+}
+
 OwnedBias make(std::string_view name, const nb::dict& parameters) {
   auto bias = relative_bias_named(name);
   if (!bias) {
@@ -113,7 +123,8 @@ OwnedBias make(std::string_view name, const nb::dict& parameters) {
     raise("parameters of " + std::string(name) + " must be of " + joined(setter.known) + "; got '" +
           given + "'");
   }
-  check(validate(owned.value));
+  const Status status = validate(owned.value);
+  if (!status) raise(with_none(status.error(), parameters));
   return owned;
 }
 
