@@ -153,14 +153,18 @@ std::vector<KeyEffect> effects_of(const ConfigKey& key) {
   return effects;
 }
 
+std::vector<ConfigKey> keys_of(const ConfigFile& config, const ResolveOptions& options) {
+  if (!config.gguf) return keys_of_config(config.json, options);
+  return keys_of_gguf(*config.gguf, {.context_tokens = options.context_tokens,
+                                     .numerics = options.numerics,
+                                     .overrides = options.overrides});
+}
+
 std::string explain_config(const std::string& path_or_card, const ResolveOptions& options,
                            OutputForm form) {
   const ConfigFile config = read_config(path_or_card);
   const ModelSpec model = model_of(config, path_or_card, options);
-  const std::vector<ConfigKey> keys =
-      config.gguf ? keys_of_gguf(*config.gguf, {.context_tokens = options.context_tokens,
-                                                .numerics = options.numerics})
-                  : keys_of_config(config.json, options);
+  const std::vector<ConfigKey> keys = keys_of(config, options);
   print_warnings("explain", model.warnings);
   const std::vector<Fact> facts = facts_of(model, options.context_tokens);
   const std::vector<Fact> assumed = assumed_among(facts, keys);

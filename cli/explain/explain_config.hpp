@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "apps/json.hpp"
+#include "cli/model_input.hpp"
 #include "rotary/gguf.hpp"
 #include "rotary/model_spec.hpp"
 #include "rotary/result.hpp"
@@ -90,6 +91,9 @@ struct ConfigKey {
 // with the names and kept values counted as bytes.
 [[nodiscard]] std::vector<ConfigKey> keys_of_gguf(const GgufMetadata& metadata,
                                                   const GgufOptions& options);
+
+[[nodiscard]] std::vector<ConfigKey> keys_of(const ConfigFile& config,
+                                             const ResolveOptions& options);
 
 // JSON text, or "{...}" for an object whose members are all unread. Cuts a text above `most` bytes
 // and appends the ellipsis.

@@ -219,13 +219,7 @@ std::string encoding_sentence(LayerEncoding encoding) {
 Json key_rows(const NamedModel& named) {
   Json rows = Json::array();
   try {
-    const ResolveOptions& options = named.options;
-    const auto keys =
-        named.file.gguf
-            ? explain::keys_of_gguf(*named.file.gguf, {.context_tokens = options.context_tokens,
-                                                       .numerics = options.numerics})
-            : explain::keys_of_config(named.file.json, options);
-    for (const explain::ConfigKey& key : keys) {
+    for (const explain::ConfigKey& key : explain::keys_of(named.file, named.options)) {
       if (key.use == explain::KeyUse::unread) continue;
       const auto effect_json = [](const explain::KeyEffect& effect) {
         return Json{{"change", effect.change}, {"results", effect.results}};

@@ -111,6 +111,14 @@ class GgufTest(ToolTest):
         key = self.run_ok("inspect", "llama.gguf", "--set", "rope.freq_base=1e6")
         self.assertIn("base              1000000\n", key)
 
+    def test_explain_tries_keys_beside_flags(self):
+        flags = ["--flags", "--rope-freq-base 77777"]
+        document = self.run_json("explain", "explain", "llama.gguf", *flags)
+        uses = {key["path"]: key["use"] for key in document["keys"]}
+        self.assertEqual(uses["llama.rope.freq_base"], "unread")
+        text = self.run_ok("explain", "llama.gguf", *flags)
+        self.assertIn("base 77777", text)
+
     def test_diff_compares_a_file_with_itself_changed_by_flags(self):
         text = self.run_ok("diff", "llama.gguf", "--flags", "--rope-scale 2", code=1)
         self.assertIn("llama.gguf (changed) and llama.gguf", text)
