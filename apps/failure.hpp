@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A failing command throws a Failure. main() prints the failure and exits with the failure's code.
-// The library and the file readers return errors as values instead.
+// The library returns errors as values instead.
 #pragma once
 
 #include <fmt/format.h>
@@ -89,7 +89,7 @@ void require(bool holds, fmt::format_string<Values...> message, Values&&... valu
   return code == ErrorCode::unsupported ? ExitCode::unsupported : ExitCode::internal;
 }
 
-// Converts a library error. The message begins with the subject, often a file name.
+// Converts a library error. The message begins with the subject, if not empty.
 [[nodiscard]] inline Failure failure_of(const Error& error, std::string_view subject) {
   return {exit_code_of(error.code),
           fmt::format("{}{}{}", subject, subject.empty() ? "" : ": ", error.message)};

@@ -56,9 +56,9 @@ void take_into_use(FileNames FilesInUse::*role, const struct ::stat& file,
              output->second, input->second);
 }
 
-// Refuses files that may block or be endless.
+// Accepts regular files and pipes of a shell. Other files may block or be endless.
 void check_kind(std::string_view path, ::mode_t mode) {
-  // Pipes are allowed only at the paths that a shell gives, as for `<(...)`.
+  // A shell gives a pipe such a path, as for `<(...)`.
   const bool is_of_shell =
       path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");
   if (S_ISREG(mode) || (S_ISFIFO(mode) && is_of_shell)) return;

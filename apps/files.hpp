@@ -23,8 +23,8 @@ namespace rotary::cli {
 // Fails as wrong usage if more than one input is "-".
 void check_standard_input(std::initializer_list<std::optional<std::string>> inputs);
 
-// A file, or standard input for "-". Opens only regular files and pipes of the shell, and never
-// waits. Fails as wrong usage for a file that check_outputs() registered as an output.
+// A file, or standard input for "-". Opens only regular files and pipes of the shell, without
+// waiting. Fails as wrong usage for a file that check_outputs() registered as an output.
 class InputFile : public ByteStream {
  public:
   explicit InputFile(const std::string& path);
@@ -58,8 +58,8 @@ struct StreamedFile {
   std::function<void(const std::string& path)> check = {};
 };
 
-// Fails if an output cannot be written or is an open input. Afterwards no output can be opened as
-// an input. A command calls this before its work, so that it refuses early.
+// Refuses an output that exists (unless allowed), is no regular file, has other hard links, or is
+// an open input. Afterwards no output can be opened as an input. Commands call this first.
 void check_outputs(std::span<const std::string> paths, Overwrite overwrite);
 
 // A replaced file keeps its permissions and, if allowed, its owner. Does not call fsync.

@@ -46,7 +46,7 @@ template <class Range, class Make>
 [[nodiscard]] Json parse_json_in_order(std::string_view text);
 [[nodiscard]] bool parse_events(std::string_view text, nlohmann::json_sax<SortedJson>& events);
 
-// A config that resolve() accepts. NaN and Infinity, which Python writes, become strings.
+// Parses a config. NaN and Infinity, which Python writes, become strings.
 [[nodiscard]] SortedJson parsed_config(std::string_view text);
 // Like parsed_config(), with members in the text's order. For short texts, because finding a member
 // is linear.

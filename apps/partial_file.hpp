@@ -15,7 +15,7 @@
 
 namespace rotary::cli {
 
-// During its lifetime, a signal that ends the process first removes every Made. May be nested.
+// While it lives, any of `signals` removes every Made before it ends the process. May be nested.
 class RemovalBySignals {
  public:
   RemovalBySignals() noexcept;

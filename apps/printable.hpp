@@ -19,8 +19,8 @@ namespace rotary::cli {
 // True if the character is escaped.
 [[nodiscard]] bool is_obeyed(char32_t code_point) noexcept;
 
-// The text with escape(c) in place of each character c that is_obeyed() and that is not in `kept`.
-// Bytes that are not UTF-8 become \xff.
+// Replaces each obeyed character c by escape(c), unless `kept` has it. Bytes that are not UTF-8
+// become \xff.
 [[nodiscard]] std::string escaped(std::string_view text, std::string_view kept,
                                   std::string (*escape)(char32_t));
 

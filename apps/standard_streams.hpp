@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All text leaves the tool here, escaped (printable.hpp) and coloured.
+// Writes answers and messages, escaped (printable.hpp) and coloured.
 #pragma once
 
 #include <span>
@@ -33,7 +33,7 @@ class Descriptor {
 // without /dev/null. Must be called first.
 [[nodiscard]] bool reserve_standard_descriptors() noexcept;
 
-// Fails with an I/O failure.
+// Throws an I/O failure if the text cannot be written.
 void write_standard_output(std::string_view text);
 
 // Ignores failures.

@@ -245,7 +245,7 @@ constexpr std::array<std::pair<std::string_view, OwnedBias (*)(const Source&)>, 
     {"sandwich", [](const Source& source) -> OwnedBias { return {.bias = sandwich(source)}; }},
 }};
 
-// The name and maker of an encoding with a special maker; nullptr if by_lists() makes it.
+// The encoding's row of own_makers; nullptr if by_lists() makes it.
 const auto* own_maker(std::string_view name) {
   const auto* const row =
       std::ranges::find(own_makers, name, [](const auto& each) { return each.first; });

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t most = 65536;
 
-// The value of --set, else of the config.
+// The value of --set or --key, else of the config.
 SortedJson value_at(const SortedJson& config, const std::string& outer, const std::string& key,
                     const ResolveOptions& options) {
   SortedJson value = config.is_object() && config.contains(key) ? config[key] : SortedJson();

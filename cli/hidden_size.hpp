@@ -14,7 +14,7 @@ namespace rotary::cli {
 // Used if no config states it: the size of Llama 2 7B, Mistral 7B and Llama 3.1 8B.
 inline constexpr std::int64_t usual_hidden_size = 4096;
 
-// Reads a config that resolve() accepts with these options, or the language model's config in it.
+// The language model's hidden size. Absent unless the config states an even number in [2, 65536].
 [[nodiscard]] std::optional<std::int64_t> hidden_size_of(std::string_view config_json,
                                                          const ResolveOptions& options);
 

@@ -54,7 +54,7 @@ std::string file_in(const std::string& path) {
   fail(ExitCode::io, "{}: the folder must have a config.json (or params.json), and has none", path);
 }
 
-// Recognises safetensors by the length of the header, and the header's first bytes.
+// Recognises safetensors by a header of less than 2^40 bytes that begins with '{'.
 void refuse_safetensors(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return;

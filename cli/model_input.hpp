@@ -30,7 +30,7 @@ struct ConfigFile {
   std::optional<GgufMetadata> gguf = {};
 };
 
-// Reads the file at the path ("-": standard input), else the model card with this name.
+// Reads the file or folder ("-": standard input), else the model card with this name or id.
 [[nodiscard]] ConfigFile read_config(const std::string& path_or_card);
 
 // is_flag: a change by --flags. is_merged: a change by --overrides.

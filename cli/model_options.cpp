@@ -31,7 +31,7 @@ std::pair<std::string, std::string> parse_sides(std::string_view option, std::st
   return {std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
 }
 
-// KEY=NAME adds the key KEY to the config, with the value of NAME. NAME stays.
+// KEY=NAME renames the config's key NAME to KEY, in the object that has it.
 ConfigOverride parse_renaming(std::string_view option, std::string_view text) {
   auto [key, from] = parse_sides(option, text, "KEY=NAME, such as rope_theta=my_theta");
   require(!from.empty() && key.find('.') == std::string::npos,

@@ -82,8 +82,8 @@ class OptionParser {
 
   void replace_help(const std::string& name, std::string help);
 
-  // read() refuses these options if they have no effect: without the other options, or if the
-  // condition does not hold.
+  // read() refuses `options` if none of `with` is given, or if `holds` is false. The message says
+  // that they are for `what`.
   void only(Names options, std::string what, Names with);
   void only(Names options, std::string what, std::function<bool()> holds);
   // The option excludes all others but --json and --color.

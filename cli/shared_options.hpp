@@ -19,7 +19,7 @@ namespace rotary::cli {
 struct OutputOption {
   std::optional<std::string> path;
   Overwrite overwrite = Overwrite::refuse;
-  // Fails if the file could not be written or does not end in one of the endings (if any).
+  // Fails if check_outputs() refuses the file, or if it has none of the endings (if any).
   void check(std::initializer_list<std::string_view> endings = {}) const;
   // Does nothing without --out.
   void write(std::string_view bytes) const;

@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view general = "sinusoidal";
 constexpr std::string_view padded = "fairseq";
 
-// A name and its spec. For `sinusoidal`, options replace the layout and the spacing.
+// A name and its spec. Options complete the specs of `fairseq` and `sinusoidal`.
 using Known = std::pair<std::string_view, SinusoidalSpec (*)(std::int64_t)>;
 constexpr std::array<Known, 6> known = {{
     {"transformer", transformer_sinusoidal},

@@ -30,7 +30,7 @@ struct Value {
 // The number must be finite.
 [[nodiscard]] inline Value<double> number() { return {.name = "", .read = parse_double}; }
 
-// One of these values by name. `name` is a function or a member that gives a value's name.
+// One of `values` by name. `name` is a function or a member that gives a value's name.
 template <class Name, class Values>
 [[nodiscard]] auto one_by(Name name, const Values& values) {
   using T = typename Values::value_type;
@@ -40,7 +40,6 @@ template <class Name, class Values>
                   }};
 }
 
-// For values that have a to_string().
 template <class Values>
 [[nodiscard]] auto one_of(const Values& values) {
   return one_by([](const auto& value) { return to_string(value); }, values);

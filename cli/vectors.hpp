@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector arithmetic for commands that check the library.
+// Vector arithmetic for claims, explain, plot and diff.
 #pragma once
 
 #include <cmath>

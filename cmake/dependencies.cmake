@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Every dependency with its purpose, licence and oldest version. ./dev installs those that are
-# Debian 12 packages. Highway and nlohmann/json may also come as sources. rotary_third_party records
-# those that are part of an installation. lab/CMakeLists.txt has the lab's own dependencies.
+# Every dependency with its purpose, licence and oldest version. ./dev installs the Debian 12
+# packages. Highway and nlohmann/json may also come as sources. rotary_third_party records parts of
+# an installation. lab/CMakeLists.txt has the lab's own dependencies.
 
 include("${CMAKE_CURRENT_LIST_DIR}/third_party.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/sources.cmake")
@@ -108,7 +108,7 @@ if(ROTARY_PYTHON)
 endif()
 
 if(ROTARY_TOOL OR ROTARY_DEVELOPER OR ROTARY_FUZZ)
-  # libfmt-dev, for tool and tests. A wheel uses the headers alone: machines may lack the library.
+  # libfmt-dev, for tool, tests and fuzz targets. A wheel uses its headers alone.
   find_package(fmt 9 CONFIG REQUIRED)
   set(rotary_fmt fmt::fmt)
   if(ROTARY_PYTHON)

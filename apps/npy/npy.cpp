@@ -54,8 +54,8 @@ std::string shown(std::string_view bytes) {
   return bytes.size() > longest ? text + "..." : text;
 }
 
-// Reads the header's Python literals. Each take_ function skips blanks, then reads a literal of one
-// kind. If the text has something else there, the function reads nothing more.
+// Reads the header, the text of a Python dict. Each take function skips blanks, then reads what it
+// is named for. If something else is there, it reads nothing but the blanks.
 class HeaderText {
  public:
   explicit HeaderText(std::string_view text) : text_(text) {}

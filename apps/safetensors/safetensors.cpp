@@ -197,7 +197,7 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
   std::set<std::string> metadata_keys_;
 };
 
-// Counts dimensions of 0 as 1, so that no stride can overflow, either.
+// Counts dimensions of 0 as 1, because the strides of an empty tensor must not overflow.
 std::optional<std::uint64_t> bytes_of(const SafetensorsTensor& tensor) {
   std::uint64_t bits = tensor.type.bits;
   for (const std::uint64_t dimension : tensor.shape) {

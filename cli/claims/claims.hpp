@@ -84,7 +84,7 @@ template <class Relation>
   return {std::move(computed), std::move(relation), setting, holds, std::move(numbers)};
 }
 
-// A number that others measured; this command does not compute it.
+// A measured number from the literature, which this command does not compute.
 struct Published {
   std::string_view what;
   std::string_view source;

@@ -175,7 +175,7 @@ Evidence positive_in_use(Setting setting, const std::vector<Reach>& cases) {
 std::vector<Evidence> larger_base() {
   const std::vector<double> raised = similarity(plain_frequencies(usual_head_dim, 5e5), 1001);
   const double rise = largest_rise(raised);
-  // Tries each base, because a larger base may fail where a smaller one holds (26,957 fails).
+  // Tries one base after the other, because 26,957 holds and the larger base 27,208 fails.
   double enough = 1000 * std::pow(1.01, 300);
   while (positive_until(enough, 4096) < 4096) enough *= 1.01;
   return {positive_in_use(Setting::met, {{"base 5e5, 16,384 tokens", 5e5, 16384, 16384},

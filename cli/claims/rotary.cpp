@@ -92,7 +92,7 @@ double score_spread(const Frequencies& frequencies, std::span<const std::int64_t
   return spread / std::sqrt(dot(q, q) * dot(k, k));
 }
 
-// The error of scores / sqrt(d) over 200 pairs with float32 angles and products, as in models.
+// The largest error of 200 scores / sqrt(d) if q and k rotate in float32, as in models.
 double error_of_float_angles(std::int64_t place) {
   constexpr std::int64_t distance = 100;
   constexpr std::int64_t pairs = 200;

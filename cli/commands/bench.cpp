@@ -114,7 +114,7 @@ std::string shape_text(const bench::HeadShape& shape) {
                      shape.query_heads == 0 ? "key " : "", shape.head_dim);
 }
 
-// Three significant digits, without an exponent.
+// A ratio has two decimals, another float below 100 has one.
 std::string cell_text(const std::string& key, const Json& value) {
   if (key == "spread") return noise_text(value);
   if (value.is_null()) return key == "goal" ? "" : "-";

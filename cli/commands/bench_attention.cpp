@@ -157,7 +157,7 @@ std::string goal_text(const Json& goal) {
   return text + " " + verdict_text(goal);
 }
 
-// "212 KiB", "1.5 GiB": three significant digits.
+// "212 KiB", "1.5 GiB".
 std::string memory_text(double bytes) {
   std::string_view unit = "KiB";
   double value = bytes / 1024;

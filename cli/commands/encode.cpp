@@ -35,7 +35,7 @@ struct Arguments {
   [[nodiscard]] SinusoidalName name() const { return {.option = "--like", .name = *like}; }
 };
 
-// The parts of the answer. `rows` is filled only if rows are printed.
+// `rows` is filled only if rows are printed.
 struct Done {
   std::optional<SinusoidalSpec> spec = {};
   std::int64_t offset = 0;

@@ -119,8 +119,8 @@ void check_room(std::string_view option, std::int64_t position) {
           "{} must be in [-2^62, 2^62] for this topic, got {}", option, position);
 }
 
-// Without CONFIG, every topic but rotation uses the example's numbers. The user's own numbers need
-// a pairing. The default key is the reversed query.
+// Without CONFIG, --values needs --pairing, and the rotation needs --values and --position. Default
+// numbers are the example's. The default key is the reversed query.
 explain::Numbers read_numbers(const Arguments& arguments, const Topic& topic) {
   const bool has_config = !arguments.model.config.empty();
   const bool is_rotation = topic.name == rotation.name;

@@ -36,7 +36,7 @@ std::vector<std::string> part_words(const InspectedPart& part) {
   return words;
 }
 
-// Makes frequencies for --context, else for the trained context, else for one token.
+// Frequencies are for --context, else for the trained context, else for one token.
 Inspection inspect(const ModelOptions& options) {
   const ResolveOptions& resolving = options.resolving;
   const ConfigFile config = read_config(options.config);

@@ -32,7 +32,7 @@ namespace rotary::cli {
 
 [[nodiscard]] std::int64_t pairs_that_turn(const Frequencies& frequencies, std::int64_t tokens);
 
-// At least four digits, with an exponent only for very large or small numbers.
+// Four significant digits, or a whole number in [1000, 1e12).
 [[nodiscard]] std::string plain(double number);
 
 // "all 128 turn".
@@ -49,7 +49,7 @@ namespace rotary::cli {
 [[nodiscard]] bool begins_anew_on_axes(const RotarySpec& spec) noexcept;
 
 // The unit of a wavelength: "tokens"; "steps" if each axis has its own frequencies; "units of the
-// coordinate" if coordinates are multiplied.
+// coordinate" if it also multiplies its coordinates.
 [[nodiscard]] std::string_view unit_of(const RotarySpec& spec) noexcept;
 
 // "1: scores keep their size".

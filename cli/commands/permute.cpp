@@ -24,7 +24,7 @@ struct Arguments {
   [[nodiscard]] bool is_index() const { return weights.ends_with(".json"); }
 };
 
-// The two orders of rows: those that a rotation reads.
+// The orders of rows, each named by the pairing that reads it.
 constexpr std::array orders = {Pairing::half, Pairing::interleaved};
 
 // --config, else the config.json in the folder of the weights.

@@ -24,7 +24,7 @@ struct TokenRange {
   std::int64_t first = 0, end = 0;
 };
 
-// The ids of a prompt. Not copied, because ids may fill the memory.
+// The ids of a prompt. Move it and do not copy it, because ids may fill the memory.
 struct Answer {
   MRopeConvention convention;
   std::vector<PromptOption> options = {};  // one for each group
@@ -145,7 +145,7 @@ void add_lines(std::vector<TextRow>& lines, const Answer& answer, std::size_t gr
   }
 }
 
-// Names the first group that starts below the highest id before it.
+// Names the first group that starts at or below the highest id before it.
 std::string backwards_text(const Answer& answer) {
   double highest = -1;
   for (std::size_t group = 0; group < answer.options.size(); ++group) {

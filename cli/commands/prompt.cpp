@@ -39,7 +39,7 @@ Group& group_before(std::vector<TokenGroup>& groups, const PromptOption& option,
   return std::get<Group>(groups.back());
 }
 
-// The last group as a sliced image. If it is a plain image, that becomes the thumbnail.
+// Returns the last group as a sliced image. A plain image becomes its thumbnail.
 SlicedImage& image_before(std::vector<TokenGroup>& groups, const PromptOption& option) {
   const auto* const plain = groups.empty() ? nullptr : std::get_if<ImagePatches>(&groups.back());
   if (plain != nullptr) groups.back() = SlicedImage{.thumbnail = *plain};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary table CONFIG: cos and sin in other programs' shapes, to check a port.
+// rotary table CONFIG: cos and sin in the shapes that other programs use, to check a port.
 #include "cli/commands/table_of_model.hpp"
 
 #include "apps/npy/npy.hpp"

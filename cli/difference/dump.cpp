@@ -15,7 +15,7 @@
 namespace rotary::cli {
 namespace {
 
-// The most that `rotary table --out` writes, as cos and sin together. of_one_axis: frequencies.
+// As many numbers as `rotary table --out` writes, cos and sin together. of_one_axis: frequencies.
 constexpr NpyLimit most_of_both{.elements = std::uint64_t{1} << 28,
                                 .of_one_axis = most_pairs.elements};
 constexpr NpyLimit most_of_one{.elements = most_of_both.elements / 2};

@@ -29,16 +29,16 @@ struct Dump {
 // True for names that end in .npy or .npz.
 [[nodiscard]] bool names_dump(const std::string& path);
 
-// An .npz has inv_freq, and attention_scaling if it is not 1; or cos and sin. An .npy has
-// frequencies [pairs], rows [2][tokens][pairs] of cos and sin, or complex numbers [tokens][pairs].
-// Rows may have each pair twice, in halves or side by side. Leading dimensions of 1 are ignored.
+// An .npz has inv_freq, and attention_scaling if it is not 1; or cos and sin, with ignored leading
+// dimensions of 1. An .npy has frequencies [pairs], cos and sin [2][tokens][pairs], or complex
+// numbers [tokens][pairs]. cos and sin may have each pair twice, in halves or side by side.
 [[nodiscard]] Dump read_dump(const std::string& path);
 
 [[nodiscard]] RowsTable rows_of(const Frequencies& frequencies, std::int64_t tokens);
 
-// A model with one embedding. The dump must have its frequencies. `like` gives the window and
-// trained context; without `like`, the pairing is half. Fails as wrong usage if `like` has another
-// number of pairs.
+// Makes a model with one embedding from the dump, which must have frequencies. `like` gives the
+// window and trained context; without `like`, the pairing is half. Fails as wrong usage if `like`
+// has another number of pairs.
 [[nodiscard]] ModelSpec model_of(const Dump& dump, const ModelRotary* like);
 
 // Compares the positions that are in both tables. Fails as wrong usage if the tables' numbers of

@@ -40,8 +40,8 @@ class Experiment {
     return changed(path, [&](Json& place) { place = value; });
   }
 
-  // True if at least one of these members is read. Tries values of a wrong type, which change the
-  // outcome if a member is read.
+  // True if at least one of the named members is read. Tries values of a wrong type, which change
+  // the outcome if a member is read.
   [[nodiscard]] bool are_read(const Path& object, Names names) const {
     const Trial trial = changed(object, [&](Json& parent) {
       for (const std::string& name : names) {

@@ -24,7 +24,7 @@ bool changes_fact(const Outcome& outcome, const Fact& fact) {
          });
 }
 
-// The facts that no key was seen to change: the family, or --pairing, decides them.
+// Basic facts that no key was seen to change. The family, or --pairing, decides them.
 std::vector<Fact> assumed_among(const std::vector<Fact>& facts,
                                 const std::vector<ConfigKey>& keys) {
   constexpr std::array<std::string_view, 5> names = {"pairing", "base", "head_dim", "rotary_dim",

@@ -4,7 +4,7 @@
 // shows the widely copied mistake i/d in place of 2i/d: the same norm, other angles, and no error.
 //
 // Also shows the example that introductions print: position 3, x = (0.5, -1, 1.5, 2), base 10000.
-// First as printed (exponent i/d, two digits of cos and sin), then exactly with exponent i/d, then
+// It appears as printed (exponent i/d, two digits of cos and sin), exactly with exponent i/d, and
 // correctly in both pairings. Another example has 8 features, because 4 features hardly distinguish
 // the pairings.
 #include <fmt/format.h>

@@ -123,7 +123,7 @@ struct FormInput {
 // rot: each pair rotated by 90 degrees. by_elements: x * c + rot(x) * s.
 [[nodiscard]] Vector rot(const Vector& x, Elements elements);
 [[nodiscard]] Vector by_elements(const FormInput& input, const Vector& x, Elements elements);
-// Puts features into the order of the form, applies it, and puts the result back in order.
+// Puts features into the order of the form, applies the form, and restores the order.
 [[nodiscard]] Vector by_elements_in_order(const FormInput& input, Vector x, Elements elements);
 
 // "q = [...] at position 3", "k = ...", "d = 4 features, interleaved pairing, base 10000".

@@ -70,7 +70,7 @@ constexpr std::array<FusedModule, 11> fused_modules = {{
     {"qwen", "c_attn", Rows::queries_first},               // split
 }};
 
-// Parts of a model whose positions differ from the text model's.
+// Prefixes of model parts whose positions differ from the text model's.
 constexpr std::array<std::string_view, 10> other_parts = {
     "vision", "visual", "image",   "vit",        "audio",
     "speech", "mm_",    "indexer", "cross_attn", "encoder_attn"};
@@ -122,7 +122,7 @@ std::optional<Found> find(std::string_view name, std::string_view model_type) {
   return found;
 }
 
-// True if the tensor's first dimension counts the module's rows.
+// True if the first dimension counts the module's rows. Fails for packed or scaled numbers.
 bool has_rows(const Found& found, std::string_view name) {
   const std::string_view suffix = found.suffix;
   if (suffix == "weight" || suffix == "bias") return true;
@@ -179,7 +179,7 @@ Rows falcon_rows(const SortedJson& config) {
   return flag_in(config, "multi_query").value_or(true) ? Rows::queries_first : Rows::head_by_head;
 }
 
-// Fails for fused rows if the numbers of heads are unknown.
+// Every order but head_by_head needs the numbers of heads.
 TensorRows fused_rows(const Checkpoint& checkpoint, const ModelRotary& rotary, Rows rows,
                       const NamedShape& tensor, std::int64_t count) {
   const std::int64_t width = head_width(rotary);

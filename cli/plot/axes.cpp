@@ -89,14 +89,13 @@ Panel pairs_and_axes(const Grid& grid) {
   return panel;
 }
 
-// Some pairs, and the title of their panel.
 struct View {
   std::string title;
   Pairs pairs;
 };
 
-// The score of the query with each patch, for q = k. The given pairs have equal weight, others
-// none.
+// The score of the query with each patch, for q = k. The given pairs have equal weight, all other
+// pairs none.
 HeatMap scores_of(const Grid& grid, const Pairs& pairs) {
   const auto side = static_cast<std::size_t>(grid.side);
   HeatMap map{.rows = side, .columns = side, .label = "score"};

@@ -75,7 +75,6 @@ struct FigureMaker {
   }
 };
 
-// All figures, the most useful first.
 [[nodiscard]] std::span<const FigureMaker> figure_makers() noexcept;
 
 struct RequestOptions {

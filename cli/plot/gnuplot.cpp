@@ -130,7 +130,7 @@ std::string style_text(const Series& series, Color look, std::string_view color)
   if (series.style != Style::points)
     return fmt::format("with lines lw {} dt {} lc rgb '{}'", is_guide ? 1.5 : 2,
                        is_guide ? guide_dash : dashes[look % dashes.size()], color);
-  // Few points are larger, to stand out among lines.
+  // If there are few points, they are larger, to stand out among lines.
   return fmt::format("with points pt {} ps {} lc rgb '{}'", point_types[look % point_types.size()],
                      series.x.size() < 30 ? 0.9 : 0.5, color);
 }

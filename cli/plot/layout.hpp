@@ -40,7 +40,7 @@ struct Layout {
 // Panels must come from with_ranges().
 [[nodiscard]] Layout layout_of(const Figure& figure);
 
-// Fills in missing ranges from the data, or from the edges of a heat map's cells.
+// Fills in missing ranges of x and of a logarithmic y from the data. A heat map sets both ranges.
 [[nodiscard]] Panel with_ranges(Panel panel);
 
 }  // namespace rotary::cli::plot

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions that make figures, by file, and their shared parts.
+// The functions that make figures, by file, and functions that they share.
 #pragma once
 
 #include <algorithm>

@@ -36,7 +36,7 @@ Panel table_of(std::string title, HeatMap map) {
 constexpr std::int64_t most_words = 24;  // more would be illegible
 constexpr double self_score = 3;         // the score of a word with itself, without an encoding
 
-// The words of all panels, with a vector of `features` for each.
+// The words that every panel shows, and `features` numbers for each.
 struct Words {
   std::vector<std::string> words;
   std::int64_t features = 0;

@@ -163,7 +163,7 @@ std::vector<std::string> layer_lines(const ModelSpec& model) {
   return lines;
 }
 
-// A model's entry in configs. Adds its encodings to the subjects.
+// Returns the model's entry in the member configs. Adds the model's encodings to `subjects`.
 Json config_json(const NamedModel& named, std::optional<std::int64_t> asked_context,
                  const std::vector<std::int64_t>& contexts, Json& subjects) {
   const ModelSpec& model = named.model;
@@ -212,8 +212,8 @@ Json config_json(const NamedModel& named, std::optional<std::int64_t> asked_cont
           {"warnings", model.warnings}, {"keys", key_rows(named)}};
 }
 
-// Says whether the first model and each other model can use each other's cached keys. Leaves out
-// models with several embeddings.
+// Says whether a later model and the first one can use each other's cached keys. Compares only
+// models with one embedding.
 std::vector<std::string> cache_remarks(const std::vector<NamedModel>& models,
                                        std::int64_t context_tokens) {
   std::vector<std::string> remarks;

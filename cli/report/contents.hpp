@@ -58,7 +58,7 @@ struct NamedModel {
 [[nodiscard]] std::string encoding_sentence(LayerEncoding encoding);
 
 // Each key that is read, with its effect on positions (cli/explain/explain_config.hpp). Empty if
-// the config has too many keys to try.
+// keys_of_config() or keys_of_gguf() finds the file too large.
 [[nodiscard]] Json key_rows(const NamedModel& named);
 
 }  // namespace rotary::cli::page

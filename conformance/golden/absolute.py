@@ -94,8 +94,8 @@ def scaled(case, table):
 
 
 def lengthened(case, release):
-    """Returns SAM's table of 2n - 1 relative positions, read back from the class's values by pair
-    (q, k)."""
+    """Returns SAM's table of 2n - 1 relative positions. The class returns a row for each pair
+    (q, k), and equal distances have equal rows."""
     code = getattr(release.model(case["model"], case["definition"]), case["definition"])
     n = case["size"]
     pairs = code.get_rel_pos(None, n, n, as_tensor(case["table"], "float32"))

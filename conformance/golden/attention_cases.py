@@ -14,8 +14,8 @@ import torch
 
 from attention import computed, stored
 
-# batch, queries, keys, heads, key heads, features, features of v. Three heads test ALiBi without a
-# power of two, and share one key head (MQA). Four heads share two (GQA).
+# batch, queries, keys, heads, key heads, features, features of v. Three heads test ALiBi's slopes
+# for a number that is no power of two, and share one key head (MQA). Four heads share two (GQA).
 SHAPES = {"prefill": (1, 4, 4, 3, 1, 4, 4), "chunk": (1, 2, 4, 4, 2, 4, 4),
           "padded": (2, 3, 3, 2, 1, 4, 5), "step": (1, 1, 6, 3, 1, 6, 4)}
 MASKS = {

@@ -51,7 +51,7 @@ def axial(golden):
 
 
 def places(golden):
-    """[patches][row, column]: the file's, or those of its grid, row by row."""
+    """Coordinates [patches][row, column]: the file's, or its grid's, row by row."""
     if "position_ids_hw" in golden:
         return torch.tensor(golden["position_ids_hw"])
     rows, columns = golden["patch_grid_hw"]

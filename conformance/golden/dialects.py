@@ -99,7 +99,7 @@ def transformers_cases(_source):
 
 
 def definitions(text, names):
-    """The source of the functions and methods with these names."""
+    """The source of the functions, methods and classes with these names."""
     found = {}
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name in names:

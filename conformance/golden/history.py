@@ -10,7 +10,7 @@ import torch
 # Relative. Releases that compute the same values in another order differ by less.
 SAME = 2.0**-20
 
-# Classes of old releases, whose caller chose the class by rope type: {rope type: class}.
+# Classes of old releases, in which the caller chose by rope type: {family: {rope type: class}}.
 OLD_CLASSES = {
     "llama": {"default": "LlamaRotaryEmbedding",
               "dynamic": "LlamaDynamicNTKScalingRotaryEmbedding"},

@@ -71,7 +71,7 @@ def made_by_packages():
 
 
 def collected():
-    """Returns onnx's version, and its test vectors as (name, node, inputs, outputs)."""
+    """Returns onnx's version, and its test vectors as (name, opset, node, inputs, outputs)."""
     import onnx
     from onnx.backend.test.case.node import collect_testcases
     vectors = []

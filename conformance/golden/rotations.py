@@ -98,7 +98,7 @@ def config_of(golden, release, model):
 
 
 def gemma4(golden, release, model):
-    """Calls the function once for each tensor. Each table has a layer type."""
+    """Makes tables for a layer type. Applies them to one tensor after the other."""
     code = release.model(model, "Gemma4TextRotaryEmbedding", "apply_rotary_pos_emb")
     config = config_of(golden, release, model)
     layer = "full_attention"

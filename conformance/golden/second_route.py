@@ -81,7 +81,7 @@ def of_class(engine, release, tried, interpreters):
 
 
 def difference(reading, theirs):
-    """Returns the largest relative difference of a number; infinite if only one side refuses."""
+    """Returns the numbers' largest relative difference; infinite if only one side refuses."""
     if reading["refusal"] or isinstance(theirs, str):
         return 0.0 if reading["refusal"] and isinstance(theirs, str) else math.inf
     last = len(theirs) - 1 if reading["lengths"] == "whole_context" else 0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs an engine's classes on configs (second_route.py). Prints a JSON line per config: the
-[frequencies, factor] of each rope in each call, or the engine's exception as a string.
+[frequencies, factor] of each rope in each call, an exception's name, or null without a class.
 
     second_route_classes.py transformers | mlx
 """

@@ -31,7 +31,7 @@ STEP_OF_8_BITS = 1 / 254  # half of 1/127 of the largest feature
 @dataclasses.dataclass(frozen=True)
 class Accuracy:
     angles: str = "exact"  # of rope: exact, float32 or ggml
-    cache: str = "f32"  # k and v rounded to f16 or 8 bits; ggml: k to q8_0 and v to f16
+    cache: str = "f32"  # or int8: k and v in 8 bits; or q8_0 (ggml): k in q8_0 and v in f16
     operands: str = "f32"  # q, k, weights and v rounded to bf16 or f16 before the products
     result: str = "f32"  # or bf16
     mask: str = "f32"  # or f16: the numbers added to scores

@@ -10,7 +10,7 @@ LAYERS, FEW_TOKENS = 32, 64
 
 class Called:
     """A call from Python. Subclasses add call() and result(). result() returns q and k after one
-    rotation, or attention's [queries, heads, head_dim]."""
+    call, or attention's [queries, heads, head_dim]."""
 
     place, rows = "out_of_place", "prepared"
     chain = 1  # rotations in each call

@@ -12,7 +12,7 @@ SAMPLE_NS = 200_000  # length of a sample, which has at most MOST_CALLS calls
 MOST_CALLS = 2000
 LONG_NS = 20_000_000  # a longer call fills the caches with its own data
 FEWEST_ROUNDS = 12
-PLANTED = 1.01  # factor on the base that every verification must refuse
+PLANTED = 1.01  # every verification must refuse a base with this factor
 
 
 class DiffersError(Exception):

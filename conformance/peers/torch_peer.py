@@ -80,8 +80,6 @@ class RotateHalf(Eager):
 
 
 class CompiledRotateHalf(RotateHalf):
-    """RotateHalf, compiled for its shapes."""
-
     def __init__(self, work, threads):
         super().__init__(work, threads)
         self.turned = torch.compile(self.turned, dynamic=False)

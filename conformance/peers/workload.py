@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queries and keys of Llama 3 8B for some number of tokens, and their exact rotation."""
+"""Random queries and keys in the shape of Llama 3 8B, and parts of their exact rotation."""
 
 import numpy as np
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Classes that set the default modes of IEEE 754 when a call enters the library. A program may have
+// Classes that set or keep the modes of IEEE 754 during a call of the library. A program may have
 // changed a thread's modes: the rounding direction, flushing of subnormals to 0, traps, and on x86
 // the precision of x87 registers. See docs/numeric-contract.md, "Modes of the caller".
 #pragma once
@@ -63,7 +63,7 @@ inline DefaultModes::DefaultModes() noexcept : sse_(__builtin_ia32_stmxcsr()) {
 inline DefaultModes::~DefaultModes() {
   if ((sse_ & x86::sse_modes) != x86::sse_default) [[unlikely]]
     __builtin_ia32_ldmxcsr(sse_);
-  // Exceptions raised meanwhile are cleared, as they would trap once traps are enabled again.
+  // fnclex clears the exceptions raised meanwhile, which would trap once traps are enabled again.
   if ((x87_ & x86::x87_modes) != x86::x87_default) [[unlikely]] {
     asm volatile("fnclex\n\tfldcw %0" : : "m"(x87_) : "memory");
   }
@@ -71,7 +71,7 @@ inline DefaultModes::~DefaultModes() {
 
 #elif defined(__aarch64__)
 
-// Each mode is 0 by default.
+// Every bit of FPCR is 0 by default.
 inline DefaultModes::DefaultModes() noexcept {
   asm volatile("mrs %0, fpcr" : "=r"(control_) : : "memory");
   if (control_ != 0) [[unlikely]] {
@@ -117,7 +117,7 @@ class NearestRounding {
     }
   }
 
-  // May be inlined, because the arithmetic is in kernels, which are not.
+  // May be inlined: the arithmetic is in kernels, which are not inlined.
   template <class Body>
   static auto compute(Body& body) -> decltype(body()) {
     return body();
@@ -136,7 +136,7 @@ class ModesOfTheCaller {
   }
 };
 
-// Makes sure that `number` is computed before the enclosing modes are restored.
+// Forces the computation of `number` before a surrounding DefaultModes restores the modes.
 template <class Number>
 [[nodiscard]] Number computed_here(Number number) noexcept {
   const volatile Number computed = number;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of variants and enumerations, made from their Describe (rotary/describe.hpp).
+// Names of variant alternatives and of enumerators, from their Describe (rotary/describe.hpp).
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of public enumerators, for to_string() and for the refusal of other values.
+// Names of public enumerators, and the error for a value that is no enumerator.
 #pragma once
 
 #include <array>

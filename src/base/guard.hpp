@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns exceptions into errors and sets the arithmetic modes. Public functions that allocate or
-// compute run their bodies inside guarded(), because the API never throws.
+// Turns failed allocations into errors and sets the arithmetic modes. Because the API never throws,
+// public functions that allocate or compute run their bodies inside guarded().
 #pragma once
 
 #include <new>
@@ -11,8 +11,8 @@
 
 namespace rotary {
 
-// body returns Status or Result<T>. The error's text is short enough to need no allocation. Modes:
-// a class of arithmetic_modes.hpp.
+// body returns Status or Result<T>. Modes: a class of arithmetic_modes.hpp. The text of the error
+// is short enough to need no allocation.
 template <class Modes = DefaultModes, class Body>
 [[nodiscard]] auto guarded(Body&& body) noexcept -> decltype(body()) {
   [[maybe_unused]] const Modes modes;

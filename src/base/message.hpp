@@ -37,7 +37,7 @@ template <class... Parts>
   return {ErrorCode::unsupported, message(parts...)};
 }
 
-// Turns the error of an inner call into one about this call's argument, named by `before`. Keeps
+// Rewords the error of an inner call as one about the argument that `before` names. Keeps
 // out_of_memory, which is no argument's fault.
 [[nodiscard]] inline Error blamed(ErrorCode code, std::string_view before, const Error& error) {
   if (error.code == ErrorCode::out_of_memory) return error;

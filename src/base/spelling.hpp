@@ -48,7 +48,7 @@ namespace rotary {
   std::string_view nearest;
   std::size_t fewest = most_edits + 1;
   for (const std::string_view name : names) {
-    // The difference in length is a lower bound, which saves time for long texts.
+    // Skips names whose length differs too much, which saves time for long texts.
     const auto [shorter, longer] = std::minmax({name.size(), text.size()});
     if (name == text || longer - shorter > most_edits) continue;
     const std::size_t edits = edits_between(text, name);

@@ -21,7 +21,7 @@ using rotary::c_api::null_argument;
 
 struct rotary_model {
   rotary::ModelSpec spec;
-  std::optional<std::int64_t> context_tokens;  // those of rotary_resolve_options
+  std::optional<std::int64_t> context_tokens;  // from rotary_resolve_options
 };
 
 namespace {

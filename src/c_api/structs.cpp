@@ -6,7 +6,7 @@
 namespace rotary::c_api {
 namespace {
 
-// A larger struct_size is an error, because it is probably not initialised.
+// A larger struct_size is an error: the caller probably did not initialise it.
 constexpr std::size_t largest_struct = 4096;
 
 }  // namespace

@@ -22,7 +22,7 @@ struct StructLayout {
   std::size_t bytes;        // size of this version
 };
 
-// Specialised for each struct of the C headers, with its layout and its defaults.
+// Specialised for each C struct that begins with struct_size, with its layout and its defaults.
 template <class T>
 struct Versioned;
 

@@ -10,7 +10,7 @@
 namespace rotary::c_api {
 namespace {
 
-// Refuses members that this kind does not use, because the caller probably meant another kind.
+// Refuses members that consecutive positions do not use: the caller probably meant another kind.
 Status check_consecutive(const rotary_positions& from) {
   if (from.data != nullptr) {
     return invalid_argument(

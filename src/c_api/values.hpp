@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts structs of rotary.h to values of the C++ API. The functions that take these values
-// refuse unknown enumerators.
+// Converts structs of rotary.h to values of the C++ API. Refuses unknown kinds of positions. The
+// C++ API refuses other unknown enumerators.
 #pragma once
 
 #include <string_view>

@@ -44,7 +44,7 @@ class Reader {
 
  private:
   PositionReader reader_;
-  std::vector<double> found_;  // of the token before
+  std::vector<double> found_;  // of the last token whose position fits
   std::vector<double> expected_;
 };
 

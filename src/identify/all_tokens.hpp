@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the position of every token of a dump, given an operation that explains the sample.
+// Finds the positions of a dump's tokens, given an operation that explains the sample.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace rotary::identification {
 
-// The position found for the sample's first token that is not all zeros, minus the expected one.
+// The found minus the expected position, rounded, of the first token that is not all zeros.
 [[nodiscard]] double first_position_of(const Turning& turning, const Sample& sample);
 
 // The positions of all tokens of a sample, found with the Turning of a readable operation. Empty if
@@ -19,9 +19,9 @@ namespace rotary::identification {
 [[nodiscard]] std::optional<std::vector<double>> positions_of_sample(const Turning& turning,
                                                                      const Sample& sample);
 
-// An operation, and the values that all tokens of the sample share.
+// The input of positions_of_all(), apart from the dump.
 struct Reading {
-  const Operation& operation;  // is_readable() apart from its position offset and factor
+  const Operation& operation;  // must be readable, except for its position offset and factor
   const Turning& turning;
   // A rotation in `before`, which is undone first; null: none.
   const Turning* undone = nullptr;
@@ -30,7 +30,7 @@ struct Reading {
   DType dtype = DType::f32;
 };
 
-// Tokens beyond the first `most_read` are not read.
+// Reads at most `most_read` tokens: whole rows, or the beginning of the first row.
 inline constexpr std::int64_t most_read = std::int64_t{1} << 20;
 [[nodiscard]] ReadPositions positions_of_all(const Dump& dump, const Reading& reading);
 

@@ -22,9 +22,9 @@ constexpr double keys_roundings = 2;  // rounded when stored and when moved
 constexpr double most_apart = 0.05;
 
 // Bounds for noise to count as repeated rounding. No pair may have more than most_uneven times the
-// mean noise. Floating-point rounding errs three times as much along a pair's vector as across it.
-// Rounding to equal steps errs equally in both directions. Noise of more than most_roundings
-// roundings cannot be told from other errors.
+// mean noise. The squared error of floating-point rounding is three times as large along a pair's
+// vector as across it. Rounding to equal steps errs equally in both directions. Noise of more than
+// most_roundings roundings cannot be told from other errors.
 constexpr double most_uneven = 8;
 constexpr double least_along = 0.7;
 constexpr double most_along = 4.5;

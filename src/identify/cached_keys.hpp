@@ -9,8 +9,8 @@
 
 namespace rotary::identification {
 
-// The change of the sample after the configured rotation, if all tokens have the same change. The
-// result is one token, whose heads are the heads of all tokens.
+// The sample with `before` rotated as configured, as one token with the heads of all tokens. Empty
+// unless one further rotation, the same for all tokens, gives `after`.
 [[nodiscard]] std::optional<Sample> moved_alike(const Start& start);
 
 // An edit for keys that were rotated with the config's frequencies, but moved with the frequencies

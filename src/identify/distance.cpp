@@ -8,7 +8,7 @@
 namespace rotary::identification {
 namespace {
 
-// The longest vector of the sample. Padding vectors are 0 and tell nothing.
+// Indices of the longest vector. Padding vectors are 0 and tell nothing.
 struct Longest {
   std::size_t token = 0;
   std::size_t head = 0;

@@ -18,7 +18,7 @@ class Distance {
   Distance(const Operation& one, const Operation& other, const Start& start);
 
   // A position at which the difference is larger than rounding. Searches upwards in growing steps,
-  // then bisects. on_grid: coordinates differ between axes; returns that of the first axis.
+  // then bisects. on_grid: gives axes different coordinates, and returns that of the first axis.
   [[nodiscard]] std::optional<std::int64_t> first_visible(bool on_grid);
 
  private:

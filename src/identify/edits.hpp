@@ -112,7 +112,7 @@ class EditList {
   const Hypothesis& hypothesis_;
 };
 
-// values: lists a hypothesis's edits; null: the hypothesis is recognised from positions instead.
+// values: lists a hypothesis's edits; null: other code recognises the hypothesis.
 struct Trial {
   Needs needs = Needs::nothing;
   void (*values)(const Start&, EditList&) = nullptr;
@@ -126,7 +126,7 @@ struct HypothesisRow {
 
 [[nodiscard]] std::vector<Edit> edits_of(const Start& start);
 
-// The functions named in the table of hypotheses, by group.
+// The functions in the table of hypotheses, from structure_, frequency_ and position_edits.cpp.
 void list_pairings(const Start& start, EditList& list);
 void list_windows(const Start& start, EditList& list);
 void list_blocks(const Start& start, EditList& list);

@@ -80,7 +80,7 @@ std::optional<double> fitted_base(const Start& start, const Operation& operation
   const auto rough = base_of_turns(turns, smallest_turn(start.sample));
   if (!rough) return std::nullopt;
   BaseFit fit(start, operation);
-  // If ln(base) grows by 1, the angle at position p changes by up to p / 7.
+  // If ln(base) grows by a small d, the angle at position p changes by at most d p / (e ln(base)).
   double width = 0.03;
   const int count =
       static_cast<int>(std::clamp(farthest_position(start.sample) * width, 64., 2048.));

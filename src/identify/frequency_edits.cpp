@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The edits of hypotheses about frequencies: base, exponents, scaling rule, engines, other layers.
 #include <algorithm>
 #include <cmath>
 #include <new>
@@ -29,7 +28,7 @@ std::int64_t original_of(const Scaling& scaling, std::int64_t otherwise) {
   return otherwise;
 }
 
-// The most common scaling rules with this factor. Their other parameters are the configured ones.
+// The most common scaling rules with this factor. Other parameters: as configured, else usual ones.
 std::vector<Scaling> rules_with(double factor, const Scaling& configured) {
   const std::int64_t original = original_of(configured, 8192);
   YarnScaling yarn;

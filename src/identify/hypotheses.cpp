@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of hypotheses. docs/how-to/find-the-mistake.md lists public bug reports of each kind.
 #include <algorithm>
 #include <array>
 #include <cstddef>

@@ -57,7 +57,7 @@ using identification::Start;
 
 constexpr std::size_t most_explanations = 2000;
 constexpr std::size_t closest_shown = 5;
-// The largest residual for a first position. It is large because frequencies may still be wrong.
+// A first position's residual must be below 0.7 times this. Frequencies may still be wrong.
 constexpr double most_unfitting = 0.35;
 constexpr double assumed_base = 10000;
 
@@ -161,7 +161,7 @@ Result<Start> start_of(const ModelSpec& model, const IdentifyOptions& options,
 }
 
 // Finds the first token's position, adds it to all positions and returns it. Tries no mistake, then
-// each mistake, until every token has a position; otherwise takes the position that fits best.
+// each mistake, until all tokens have positions or the residual is small. Else takes the best.
 std::optional<std::int64_t> find_first_position(const Start& start, Sample& sample) {
   Search search(start, 1);
   std::optional<double> found;
@@ -276,7 +276,7 @@ Identification identification_of(const Search& search, const Start& start, bool 
   return found;
 }
 
-// Compares every token of the dump with the operation that explains the sample.
+// Finds the positions of the dump's tokens and reports those that the explanation does not expect.
 void check_tokens(const Dump& dump, const Search& search, const Start& start,
                   const identification::Turning* undone, Identification& found) {
   if (found.tied == 0) return;

@@ -195,8 +195,8 @@ class Rows {
     return operation_.cos_sin_swapped ? CosSin{row.sin, row.cos} : row;
   }
 
-  // The pairs whose cos and sin the first and the second feature of `pair` take. Pair i of the
-  // window has features 2i and 2i + 1, or i and i + d/2.
+  // The first feature of `pair` takes the cos and sin of pair of_first(pair), the second those of
+  // of_second(pair). Pair i of the window has features 2i and 2i + 1, or i and i + d/2.
   [[nodiscard]] std::size_t of_first(std::size_t pair) const {
     if (!operation_.other_table) return pair;
     return reads_half() ? pair / 2 : 2 * pair % pairs_;
@@ -228,8 +228,8 @@ class HeadPredictor {
         sample_(sample),
         rows_(prediction, sample) {}
 
-  // y holds the head before the rotation. Overwrites the features that rotate. Call for heads in
-  // order, from 0.
+  // Writes the features that rotate to y and leaves its other features. Call for heads in order,
+  // from 0.
   void predict(std::size_t token, std::size_t head, std::span<double> y) {
     if (head == 0 || by_head_) rows_.make(token, head);
     const auto x = sample_.row(sample_.before, token, head);

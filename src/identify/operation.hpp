@@ -96,8 +96,8 @@ struct Prediction {
   FoundArithmetic arithmetic = FoundArithmetic::exact;
 };
 
-// Writes the result [tokens][heads][features] of the operation on sample.before to `predicted`.
-// Does not round the result to the sample's dtype; FoundArithmetic::every_step rounds its products.
+// Writes the result [tokens][heads][features] of the operation on sample.before to `predicted`. The
+// result is not rounded to the sample's dtype; FoundArithmetic::every_step rounds the products.
 void predict(const Prediction& prediction, const Sample& sample, std::vector<double>& predicted);
 
 // The sum of squared differences between the prediction and sample.after. Stops once it exceeds
@@ -105,11 +105,11 @@ void predict(const Prediction& prediction, const Sample& sample, std::vector<dou
 [[nodiscard]] double squared_error(const Prediction& prediction, const Sample& sample,
                                    double enough);
 
-// Replaces sample.before by its inverse rotation.
+// Undoes the rotation of sample.before.
 void undo(const Turning& turning, Sample& sample);
 
-// The expected relative error of the result if each angle is rounded to float32 once: the root mean
-// square of the angles over tokens and pairs, times 2^-24.
+// The expected relative error of the result for angles in float32, at most 0.02: the angles' root
+// mean square times 2^-24, or 2^-23.5 if a factor rounds frequencies once more.
 [[nodiscard]] double angle_noise(const Operation& operation, const Turning& turning,
                                  const Sample& sample);
 

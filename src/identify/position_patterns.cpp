@@ -260,8 +260,8 @@ struct Run {
   std::size_t end;
 };
 
-// The longest run from this token on. Either all its tokens were found at one position, or expected
-// and found positions rise by constant steps: each 0 or 1, or both the same.
+// The longest run of wrong tokens from this one on. Either all were found at one position, or the
+// steps of expected and found positions are constant and are 0, 1 or equal to each other.
 Run run_from(const Row& row, std::size_t first) {
   std::size_t end = first + 1;
   const auto step = [](std::span<const double> positions, std::size_t t) {

@@ -11,7 +11,7 @@
 namespace rotary::identification {
 
 // The name of the hypothesis that explains the positions, else "token_positions". Requires a token
-// with another position than expected.
+// whose position is not the expected one.
 [[nodiscard]] std::string_view pattern_of(const ReadPositions& positions);
 
 // The runs of tokens that differ from their expected positions in the same way, in order of axis,

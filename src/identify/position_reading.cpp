@@ -27,8 +27,8 @@ constexpr double token_margin = 2.5;
 // feature's share of the squared tolerance. More heads do not help, because rounded rows of cos and
 // sin have the same error in all heads.
 constexpr double told_apart = 10;
-// The angle of a pair shorter than shortest * the longest pair is only noise. In a pair longer than
-// clear * the longest, noise changes the angle by at most most_noise radians.
+// A pair's angle is only noise if the pair is shorter than `shortest` times the longest. If it is
+// longer than `clear` times the longest, noise changes the angle by at most most_noise radians.
 constexpr double shortest = 1e-9;
 constexpr double clear = 0.05;
 constexpr double most_noise = 0.5;
@@ -93,7 +93,7 @@ void PositionReader::measure(const Sample& sample, std::size_t token) {
     }
   }
   for (std::size_t i = 0; i < pairs_.size(); ++i) {
-    // Differences between heads remain at any position.
+    // No position removes the differences between heads.
     fixed_ += 2 * a * larger(0.0, pairs_[i].length - std::abs(sums[i]));
     pairs_[i] = {.angle = std::arg(sums[i]) - (turning_.phases.empty() ? 0 : turning_.phases[i]),
                  .length = std::abs(sums[i]),

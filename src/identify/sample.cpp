@@ -22,7 +22,7 @@ struct Places {
   std::vector<std::int64_t> heads;
 };
 
-// The tokens of the sample: neighbours at both ends, whose angles differ by one step, and some
+// At most most_tokens tokens: neighbours at both ends, whose angles differ by one step, and some
 // tokens between.
 std::vector<std::int64_t> chosen_tokens(std::int64_t tokens) {
   std::vector<std::int64_t> chosen;
@@ -148,8 +148,8 @@ Status check_not_zero(const Sample& sample) {
       "the tokens looked at");
 }
 
-// Sets the narrowest dtype that holds all numbers exactly: programs often save 16-bit numbers as
-// float32.
+// Sets the narrowest dtype that holds sample.after exactly, because programs often save 16-bit
+// numbers as float32.
 void narrow_dtype(Sample& sample) {
   for (const DType dtype : {DType::bf16, DType::f16, DType::f32}) {
     if (size_in_bytes(dtype) > size_in_bytes(sample.dtype)) continue;

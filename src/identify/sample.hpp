@@ -66,14 +66,14 @@ struct Dump {
 [[nodiscard]] Result<Dump> dump_of(const CosSinView& rows, std::int64_t pairs,
                                    const IdentifyOptions& options);
 
-// Some tokens and heads of the dump. Fails if all its numbers are 0.
+// Some tokens and heads of the dump. Error: invalid_argument if these are all 0 before or after.
 [[nodiscard]] Result<Sample> sample_of(const Dump& dump);
 
 // A sample made from frequencies: their rows of cos and sin at some positions.
 [[nodiscard]] Result<Sample> sample_of(std::span<const double> inv_freq, double attention_factor);
 
-// The mean relative error |rounded - exact| / |exact|, as measured, of one rounding to the dtype
-// and the few float32 roundings before it.
+// The measured mean of |rounded - exact| / |exact| for one rounding to the dtype after a few
+// roundings to float32.
 [[nodiscard]] double rounding_noise(DType dtype) noexcept;
 
 [[nodiscard]] double rounded_to(DType dtype, double value) noexcept;

@@ -17,7 +17,7 @@
 namespace rotary::identification {
 namespace {
 
-// A residual may be this many times the noise of the dtype, which is a mean over many numbers.
+// A residual may be this many times the expected noise, which is a mean over many numbers.
 constexpr double margin = 1.3;
 // Residuals up to this many times the best one cannot tell candidates apart.
 constexpr double most_alike = 1.1;
@@ -278,8 +278,8 @@ double Search::causes_of(const Candidate& candidate) const {
   return static_cast<double>(candidate.edits.size()) + read;
 }
 
-// Sorts candidates. Those that explain the sample and are indistinguishable from the best come
-// first.
+// Sorts candidates. Those that explain the sample as well as the best come first. Drops candidates
+// with fractional positions if one without them explains the sample.
 void Search::rank() {
   double least = -1;
   double least_tolerance = 0;

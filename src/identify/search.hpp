@@ -85,7 +85,7 @@ class Search {
 // The base that fits the sample best, with the structure from norms. It need not be a common base.
 [[nodiscard]] std::optional<double> fitted_base(const Start& start, const Operation& operation);
 
-// An edit of the offset that gives `positions`, else of the factor that fits them best.
+// An edit of the offset if this gives `positions`, else of the factor that fits them best.
 [[nodiscard]] std::optional<Edit> rule_of_positions(const Start& start,
                                                     const std::vector<double>& positions);
 

@@ -130,7 +130,7 @@ std::vector<FoundStructure> structures_of(const Sample& sample,
   std::vector<FoundStructure> found;
   for (const HeadWindow& window : candidate_windows(sample, expected))
     found.push_back(structure_with(sample, window));
-  if (found.empty()) {  // no pairs explain the change of a single or an odd feature
+  if (found.empty()) {  // no window covers the last of an odd number of features
     const auto whole = static_cast<std::int64_t>(sample.features) / 2 * 2;
     found.push_back(structure_with(
         sample, {static_cast<std::int64_t>(sample.features), whole, 0, Pairing::half, 1}));

@@ -16,8 +16,8 @@ namespace rotary::identification {
 [[nodiscard]] std::vector<FoundStructure> structures_of(const Sample& sample,
                                                         const std::optional<HeadWindow>& expected);
 
-// The radians that each pair rotates from one token to the next. Empty if no two successive tokens
-// have positions that differ by 1.
+// The radians that each pair rotates from one token to the next. Empty unless some token's position
+// is one higher than the previous token's on all axes.
 [[nodiscard]] std::vector<double> measured_turns(const Sample& sample, const HeadWindow& window);
 
 // The smallest angle, in radians, that rounding does not hide.

@@ -98,9 +98,9 @@ bool is_attention_factor(double seen, const Start& start) {
                              [&](double each) { return std::abs(seen - each) <= alike * each; });
 }
 
-// True if the factor may multiply entire vectors or, for may_be_of_rows(), rows of cos and sin.
-// With unrotated features both are true, and these features decide later. Without them, a known A
-// belongs to rows. Another factor may belong to vectors and, above 1, also to rows.
+// Whether the factor may multiply entire vectors or, for may_be_of_rows(), rows of cos and sin. If
+// some features do not rotate, both are true, and these features decide later. Otherwise a known A
+// belongs to rows; another factor may belong to vectors and, above 1, also to rows.
 bool may_be_of_vectors(double seen, const Start& start) {
   return is_partial(start.turning.window) || !is_attention_factor(seen, start);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// BiasReaders (families.hpp). Comments with a path name a file of Transformers.
+// Functions for Family::read_bias. Paths in comments name files of Transformers.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ namespace rotary {
 // Baichuan 13B: slopes times the distance.
 [[nodiscard]] std::optional<RelativeBias> baichuan_bias(const ModelConfig& config,
                                                         Sources& sources);
-// t5/modeling_t5.py, _relative_position_bucket: for models with and without an encoder.
+// t5/modeling_t5.py, _relative_position_bucket: bidirectional in encoders, causal in decoders.
 [[nodiscard]] std::optional<RelativeBias> t5_encoder_bias(const ModelConfig& config,
                                                           Sources& sources);
 [[nodiscard]] std::optional<RelativeBias> t5_decoder_bias(const ModelConfig& config,

@@ -7,7 +7,7 @@
 
 namespace rotary {
 
-// position_embedding_type: "rope" means rotation; other values or absence mean no positions.
+// position_embedding_type: "rope" means rotation; "nope" or absence means no positions.
 [[nodiscard]] LayerEncoding rope_or_none(Reader& config);
 // position_embedding_type: "rotary": rotation; "absolute" or absence: learned positions.
 [[nodiscard]] LayerEncoding rotary_or_learned(Reader& config);
@@ -17,8 +17,8 @@ namespace rotary {
 [[nodiscard]] LayerEncoding mpt_encoding(Reader& config);
 // hidden_size: 4096 is the 7B model, which rotates; 5120 is the 13B model, which has ALiBi.
 [[nodiscard]] LayerEncoding baichuan_encoding(Reader& config);
-// OLMo's own code: rope must be true. A config with num_attention_heads is for a later class (LLaDA
-// MoE), which always rotates.
+// OLMo's own code: rope must be true. It may be absent in configs without n_heads, which are for a
+// later class (LLaDA MoE).
 [[nodiscard]] LayerEncoding olmo_encoding(Reader& config);
 // Accepts ChatGLM 2 and later. ChatGLM 1 has the same model_type, but rotates by two positions.
 [[nodiscard]] LayerEncoding chatglm_encoding(Reader& config);

@@ -32,8 +32,8 @@ struct EncodingChoice {
 
 struct ModelConfig;
 
-// The first position of a sinusoidal table. padding: as in fairseq, after the id of the padding
-// token, which the config states.
+// The first position of a sinusoidal table. padding: the one after the padding token's id, as in
+// fairseq.
 enum class CountsFrom { spec, padding };
 
 // A family's sinusoidal table. of(dim): the table with dim features.
@@ -208,8 +208,8 @@ enum class RotaryLayers {
   all,
   sliding,              // the others have no positions
   sliding_if_windowed,  // as sliding, but all if sliding_window is null
-  no_rope_layers,       // this list; 1: the layer rotates
-  layer_rope_theta,     // this list: a base for each layer; 0: no rotation
+  no_rope_layers,       // the list of this name; 1: the layer rotates
+  layer_rope_theta,     // the list of this name: a base for each layer; 0: no rotation
   nonzero_theta,        // layer_rope_theta with one base for all; absent: sliding
   but_cross_attention,  // layers that are not in cross_attention_layers
   with_parameters,      // layers whose type has a dictionary that is not null

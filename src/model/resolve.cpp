@@ -205,7 +205,7 @@ Result<ResolvedConfig> resolve_json(const Json& config, const ResolveOptions& op
   if (auto status = check_options(options); !status) return std::move(status).error();
   std::set<std::string> asked;
   Findings findings;
-  // The checks of overrides and of unknown families, which need a pairing, use the asked keys.
+  // Checks of overrides and unknown families use the asked keys. An unknown family needs a pairing.
   if (!options.overrides.empty() || options.pairing) findings.asked = &asked;
   const Reader reader(config, "", findings);
   const bool is_params = is_params_json(reader) && options.part == ModelPart::text;

@@ -176,7 +176,7 @@ bool is_flat(const Wrapper& wrapper, const Reader& config) {
 }
 
 // The inner config if its model_type equals the outer one's (Ministral 3 in MLC's list of models),
-// or if it has none and the outer config has no sizes.
+// or if it has none and the outer config, of a known family, has no hidden size.
 const Json* language_model_of_same_type(const PartConfig& found) {
   const Json* const inner = found.reader.find("text_config");
   if (inner == nullptr || !inner->is_object()) return nullptr;

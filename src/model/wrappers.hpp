@@ -35,8 +35,8 @@ struct PartConfig {
 // A config and its model_type (Diffusers: _class_name), or assumed_type if it states none.
 [[nodiscard]] PartConfig part_config(Reader config, std::string_view assumed_type);
 
-// The config and those nested in it, the outermost first. The last is the language model's, except
-// after an error. A wrapper in the flat form of older files adds no level. Never empty.
+// The config and the configs nested in it, the outermost first. The last is the language model's,
+// except after an error. A wrapper in the flat form of older files adds no level. Never empty.
 [[nodiscard]] std::vector<PartConfig> nested_configs(const Reader& config);
 
 }  // namespace rotary

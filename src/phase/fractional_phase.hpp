@@ -11,7 +11,7 @@
 
 namespace rotary {
 
-// position = whole ± significand * 2^-right_shift, with the sign of the position.
+// position = whole ± significand * 2^-right_shift, with minus if `negative`.
 struct SplitPosition {
   std::uint64_t whole = 0;        // modulo 2^64
   std::uint64_t significand = 0;  // below 2^53; 0 for an integer

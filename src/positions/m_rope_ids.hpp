@@ -153,8 +153,8 @@ class MRopeIds {
     return convention_.ids_per_second * static_cast<std::int64_t>(static_cast<float>(seconds));
   }
 
-  // Adds a video whose frames all have the time start * factor. The caller refuses times above
-  // 2^53.
+  // Adds an image or a video whose frames all have the time start * factor. The caller refuses
+  // times above 2^53.
   void add_repeated_rows(const PatchGrid& patches, std::int64_t factor) {
     const PatchGrid grid = merged(patches, convention_.merge);
     const bool is_far = factor > 0 && next_ > number(largest_position / factor);
@@ -275,7 +275,7 @@ class MRopeIds {
     add_markers();
   }
 
-  // The index after each chunk's last token. A chunk without a token of its time gets the next one.
+  // The index after each chunk's last token. A chunk whose time has no token gets the next token.
   template <class TimeOf>
   [[nodiscard]] std::vector<std::int64_t> chunk_ends(std::int64_t tokens,
                                                      TimeOf time_of_token) const {

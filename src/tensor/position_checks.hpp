@@ -17,7 +17,7 @@ namespace rotary {
 // Checks that each position is an integer within int32. Requires valid positions.
 [[nodiscard]] Status check_int32(const Positions& positions);
 
-// Checks that no position exceeds the longest context of the frequencies. Requires valid positions.
+// Checks that positions are below the longest context of the frequencies. Requires valid positions.
 [[nodiscard]] Status check_within(const Positions& positions, const ContextRange& contexts);
 
 // Checks that rows in `memory` do not overlap the positions. Requires valid positions.

@@ -74,7 +74,7 @@ template <class Data, class Scale>
   return heads;
 }
 
-// The functions below are templates so that checks need not copy mutable heads.
+// elements_of(), scales_of() and check_stored() are templates: checks need not copy mutable heads.
 template <class Data, class Scale>
 [[nodiscard]] ElementsView elements_of(const BasicStoredHeads<Data, Scale>& heads) noexcept {
   return {.data = heads.data,

@@ -30,8 +30,8 @@ template <class View>
   return view;
 }
 
-// Does without_unused_strides(). All strides of a view without elements become 0, because its data
-// may be null and only 0 may be added to null.
+// As without_unused_strides(), but all strides of a view without elements become 0: its data may be
+// null, and only 0 may be added to null.
 template <class View>
 [[nodiscard]] View with_used_strides(View view) noexcept {
   if (!has_elements(view.extents)) view.strides = {};

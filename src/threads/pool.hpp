@@ -41,7 +41,7 @@ class Threads::Pool {
   std::vector<std::thread> threads_;
   std::mutex one_call_;  // held during a call
 
-  // Held to change the members below. Threads that stay awake read the members without the mutex.
+  // Held to change the members below. Threads that stay awake read the atomic ones without it.
   std::mutex mutex_;
   std::condition_variable work_;
   std::condition_variable done_;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev fresh: tests the README's two commands, the guide, and the use of an installation, on a
+# ./dev fresh: tests the README's two commands, ./dev tsan, the guide and ./dev consumers, on a
 # clone of HEAD. Runs inside a bare Debian 12 tree, with this machine's mirror and apt network
 # settings.
 

@@ -61,7 +61,7 @@ fuzz_options() {
   esac
 }
 
-# fuzz_one TARGET LIMIT...: runs the target, starting from the inputs that earlier runs learned.
+# fuzz_one TARGET LIMIT...: runs the target from inputs of fuzz/corpus and of earlier runs.
 fuzz_one() {
   local target="$1" limits=("${@:2}") folder="build/fuzz/learned/$1" log options begin="$SECONDS"
   stage "fuzz: $target"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the seconds of each object's last build and of each test's last run, the slowest first.
+"""Prints the 25 slowest objects and tests, with the seconds of the last build or run.
 Usage: times.py BUILD, a Ninja build folder. ./dev times calls it."""
 
 import pathlib

@@ -139,7 +139,7 @@ wheels_sets() {
   build/release/bin/rotary --version | sed -n 's/.*best first: //p'
 }
 
-# wheels_run_in SUITE MINOR PACKAGES: installs as a new user would, then runs every test.
+# wheels_run_in SUITE MINOR PACKAGES: installs as a new user would, then runs python/tests.
 wheels_run_in() {
   wheels_tree "$1" "$3"
   wheels_needs x86_64 "$2"

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Copies the pages of docs/mkdocs.yml and the files that they link to below build/docs/pages.
+"""Copies the pages of docs/mkdocs.yml, and the files to which they link, into build/docs/pages.
 
 Paths stay the same, so links work. A linked folder becomes a page that lists it.
 """

@@ -2,8 +2,8 @@
 """Compares the following, which callers see and refactoring must keep, with tests/recorded:
 
     sizes.txt    sizeof of every public C++ type
-    answers.txt  what the tool and the spec reader say about each corpus file and model card: exit
-                 code, a hash of the output, every refusal word for word
+    answers.txt  answers of the tool and the spec reader for model cards, biases, and corpora of
+                 configs, specs and NPY files: exit code, hash of the output, messages
     bits.txt     a hash of the library's results in each golden case and each test of attend, for
                  each instruction set of this machine
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every .cpp and .c must be built: a CMakeLists.txt in or above its folder must name the file. For
-a .cpp, the folder's name is enough."""
+"""Every .cpp and .c must be built: a CMakeLists.txt in or above its folder must name the file or
+its folder."""
 
 import pathlib
 import re

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules about text: white space, the licence line, links, traces of one machine, and calls that
-drop a NaN."""
+"""Rules about text: white space, the licence line, openings of comments, links, traces of one
+machine, and calls that drop a NaN."""
 
 import posixpath
 import re

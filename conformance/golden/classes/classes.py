@@ -80,8 +80,8 @@ def compare_classes(model_types, kept):
 
 
 def compare_forms(model_types, kept):
-    """Prints each form that the tool reads differently or the class refuses; returns 0 if each
-    has a reason. kept: a list that collects the agreeing forms, or None."""
+    """Prints the forms on which tool and class disagree. Returns 0 if each has a reason or only the
+    tool refuses it. kept: a list for agreeing forms of settings.json, or None."""
     settings = json.loads(SETTINGS.read_text(encoding="utf-8"))
     counts = collections.Counter()
     for line in survey(settings, model_types, "forms.py"):

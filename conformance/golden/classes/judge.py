@@ -125,7 +125,7 @@ def without_still_pairs(frequencies, count):
 
 
 def compare_rows(label, wanted, pairs, line, tool):
-    """Rows must agree within 2 ulp of 1, plus the angle that the two frequencies differ by."""
+    """Rows must agree within 2 ulp of 1, plus the difference of the two frequencies' angles."""
     options = ["--positions", ",".join(map(str, line["positions"])), "--form", "half-width"]
     asked = ask(tool, "table", line, *options, *(["--layer-type", label] if label else []))
     if asked.returncode != 0:

@@ -27,7 +27,7 @@ from definitions import load_definitions  # noqa: E402
 namespace = types.SimpleNamespace
 TEXT, IMAGE, VIDEO, AUDIO, VISION_START, VISION_END, AUDIO_START, AUDIO_END = range(10, 18)
 SLICE_START, SLICE_END, IMAGE_START, IMAGE_END, NEWLINE = range(20, 25)
-# At 25 ids per second, (i * s) * r and i * (r * s) truncate to different ids for some of these.
+# At 25 ids per second, (i * s) * r and i * (r * s) truncate to different ids for some values s.
 SECONDS = (0.0, 0.04, 0.3, 0.5, 0.7, 1.0, 1.3, 2.0, 33.3)
 
 BY_TYPE = {  # convention: folder, class

@@ -78,7 +78,7 @@ def uses():
 
 
 def borrowed():
-    """Yields config classes without modeling code, and the models that Auto classes choose."""
+    """Yields a Use for config classes without modeling code, with the models of Auto classes."""
     for config in transformers.CONFIG_MAPPING.values():
         folder = pathlib.Path(inspect.getfile(config)).parent
         if any(folder.glob("modeling_*.py")) or config not in transformers.MODEL_MAPPING:
@@ -256,8 +256,8 @@ def in_shape(module, ids):
 
 
 def ropes_of(rotary, config, context, positions=POSITIONS):
-    """label -> frequencies, factor and rows, in this context if not None. positions: for rows
-    without a context; None: no rows."""
+    """label -> frequencies and factor in this context. Without a context (None) also the rows at
+    `positions`, unless that is None."""
     module = rotary(config=config)
     found = {} if labels_of(module) else of_table(module)
     for label in labels_of(module):

@@ -68,7 +68,7 @@ def case(model, cell, tried, rope):
 
 
 def cases(model):
-    """The cases of each cell after first_case()."""
+    """All cases after first_case()."""
     theta = {"rope_theta": THETA} | TRAINED
     yield case(model, "no_base", "", TRAINED)
     yield case(model, "plain:default", "rope_scaling null", theta | {"rope_scaling": None})

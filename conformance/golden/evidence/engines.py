@@ -47,7 +47,7 @@ class Engine:
     agreed: str = "run"
     # Verdicts if the engine fails on a config that the library refuses, or cannot read.
     both_fail: tuple = ("run", "unknown")
-    # Worst first: if the engine fails on one config of a cell, the cell fails.
+    # Worst first: a cell gets the worst verdict on its configs.
     worst_first: tuple = ("differs", "fails", "run", "unknown")
 
     def command(self, release, source):
@@ -86,7 +86,7 @@ class Engine:
         return cells if any(kind in ("run", "differs") for kind, *_ in cells.values()) else {}
 
     def with_parts(self, found, absent, not_run):
-        """Counts a text model as present if a full model that contains it is present."""
+        """Counts a full model for the text model in it, too, except for cells that differ."""
         found, absent, there = dict(found), set(absent), found.keys() | not_run
         for family, within in language_models().items():
             if family in there:

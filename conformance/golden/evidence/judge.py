@@ -17,7 +17,7 @@ class Differs(Exception):
 
 
 def verdicts(lines, dialect, engine, readings):
-    """Returns family -> {cell: (kind, tool, engine)}, for each family with a config that ran."""
+    """Returns {family: {cell: (kind, tool, engine)}} for families that the engine has."""
     lines = [line for line in lines if "cell" in line]
     ours = asked(readings, [{"config": line["config"], "dialect": dialect, "calls": line["calls"]}
                             for line in lines])
@@ -49,7 +49,7 @@ def asked(readings, questions):
 
 
 def answers_of(lines, readings):
-    """Reads the files that llama.cpp's converter made, as llama.cpp's loader does."""
+    """Returns the engine's answers. The library reads GGUF files in place of llama.cpp's loader."""
     with tempfile.TemporaryDirectory() as folder:
         questions = []
         for line in lines:

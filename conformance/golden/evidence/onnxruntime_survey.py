@@ -23,7 +23,7 @@ from survey import answer_lines, in_ropes  # noqa: E402
 
 
 def registry():
-    """create_model's [(architecture, condition, class)], in order."""
+    """Yields create_model's (architecture, condition, class) in order."""
     for node in ast.walk(ast.parse((BUILDER / "builder.py").read_text(encoding="utf-8"))):
         if not isinstance(node, ast.If) or "architectures[0] == " not in ast.unparse(node.test):
             continue

@@ -13,7 +13,7 @@ ABSENT = {"*": ("fails", "", "")}  # the engine lacks the family
 
 
 def read_rows(engine, versions):
-    """Returns write_rows()'s rows without texts: {version: {family: {cell: (kind, "", "")}}}."""
+    """Returns the engine's rows without texts: {version: {family: {cell: (kind, "", "")}}}."""
     kinds = {"run": "run", "read": "read", "absent": "fails", "none": "differs"}
     found = {version: collections.defaultdict(dict) for version in versions}
     for line in PATH.read_text(encoding="utf-8").splitlines():
@@ -52,7 +52,7 @@ def write_rows(engine, agreed, found):
 
 
 def ranges(family, kind, found):
-    """Yields (first, last, cells). Equal releases share a row. Each difference has its own row."""
+    """Yields (first, last, cells) of adjacent releases. Differences share a row if texts do."""
     def cells_in(version):
         cells = found[version].get(family, {})
         return {cell: texts for cell, (each, *texts) in cells.items() if each == kind}

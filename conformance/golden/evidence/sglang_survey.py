@@ -21,7 +21,7 @@ LEFT_OUT = ("utils", "registry")
 
 
 class Stage:
-    """Replaces a layer's stages: declare_ffn and declare_attn."""
+    """Replaces the stages of a layer, which declare_ffn and declare_attn make."""
 
     def __init__(self, **facts):
         vars(self).update(facts)

@@ -97,8 +97,6 @@ class CustomOp(torch.nn.Module):
 
 
 class Module(types.ModuleType):
-    """A module of stand-ins."""
-
     __path__ = []
 
     def __getattr__(self, name):
@@ -266,7 +264,7 @@ def ropes_of_layers(table_code, context):
 
 
 def numbers_of(rope, context):
-    """Returns a table's frequencies and factor."""
+    """Returns a table's frequencies, factor and pairing."""
     table = getattr(rope, "cos_sin_cache", None)
     if table is None:
         original = rope.original_max_position_embeddings

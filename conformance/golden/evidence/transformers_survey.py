@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the Transformers release on PYTHONPATH on configs (survey.py).
+"""Runs configs in the Transformers release that is on PYTHONPATH (survey.py).
 
-The release's own class and model run each config on a few tokens, with meaningless weights. The
-answer has the arguments of the rotating functions in each layer. If the model does not run, its
+The release's own class and model run each config on a few tokens, with meaningless weights. Ropes
+come from the arguments of the rotating functions in each layer. If the model does not run, its
 rotary modules are called. For {"base": family}, answers the smallest config.json and layer types.
 """
 

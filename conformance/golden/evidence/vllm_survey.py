@@ -55,7 +55,7 @@ def getattr_iter(config, names, default=None, warn=False):
 
 @functools.cache
 def registry():
-    """{architecture: (module, class)} of text models."""
+    """{architecture: (module, class)} of text, multimodal and embedding models."""
     found = {}
     tree = ast.parse((MODELS / "registry.py").read_text(encoding="utf-8"))
     for node in tree.body:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reduces GGUF files to what defines positions: all keys but the tokenizer's, and the frequency
-tensors. Copies the keys' bytes, so that writer and reader share no code."""
+"""Reduces GGUF files to the frequency tensors and all keys but the tokenizer's and quantized_by.
+Copies the keys' bytes, so that writer and reader share no code."""
 
 import struct
 
@@ -72,7 +72,6 @@ def padded(size):
 
 
 def reduced(data):
-    """The reduced file's bytes."""
     file = File(data)
     assert data[:4] == b"GGUF", data[:4]
     file.at = 4

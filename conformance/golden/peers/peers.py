@@ -26,7 +26,7 @@ from scratch import python_with  # noqa: E402
 
 TOOL = ROOT / "build/release/bin/rotary"
 WHEELS = ROOT / "build/golden/peers"
-TOKENS, HEAD, TOLERANCE = 256, 64, 1e-4  # above errors of float32 angles, below those of a factor 4
+TOKENS, HEAD, TOLERANCE = 256, 64, 1e-4  # above float32's errors, below the effect of a factor 4
 
 HALF, NEIGHBOURS, TO_HALF = "half", "interleaved", "interleaved_to_half"
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,

@@ -204,7 +204,7 @@ StatedKeys stated_keys(const Json& part) {
   return stated;
 }
 
-// Applies rules that change keys to the model's part of the config. Returns those that acted.
+// Edits the model's part of the config by the rules that change keys. Returns those that acted.
 std::vector<const DialectRule*> edit(Json& part, const ModelSpec& model, const Dialect& dialect) {
   std::vector<const DialectRule*> acted;
   ConfigEdit target{part.object(), model.model_type, version_of(dialect)};

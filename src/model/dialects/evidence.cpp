@@ -60,8 +60,8 @@ bool lacks_base(const ModelRotary& rotary) {
   });
 }
 
-// The cells of the table that evidence for this config must cover: its form with each of its rules,
-// and properties such as rope_theta in two places.
+// The cells of the table that this config belongs to: its form with each of its rules, and
+// properties such as rope_theta in two places.
 std::set<std::string> cells_of(const Json& part, const ModelSpec& model) {
   const Json* const scaling = filled_object(part, "rope_scaling");
   const Json* const parameters = filled_object(part, "rope_parameters");

@@ -37,7 +37,7 @@ struct StatedKeys {
   bool has_parameters = false;               // present and not empty
   bool has_scaling = false;                  // present and not empty
   std::optional<bool> has_scaling_key = {};  // present, even if null or empty
-  // Whether original_max_position_embeddings is inside or outside the rope dictionary.
+  // Whether original_max_position_embeddings is inside the rope dictionary, and whether beside it.
   std::optional<bool> original_inside = {};
   std::optional<bool> original_beside = {};
   EngineKeys engine_keys = {};
@@ -78,7 +78,7 @@ inline void refuse(RuleTarget& target, std::string reason) {
   target.acted = true;
 }
 
-// Changes that rules of several engines make.
+// Functions that rules of several engines share.
 namespace dialects {
 
 // Whether the target's family is in a list such as "llama qwen2".
@@ -94,7 +94,7 @@ void compute_yarn_attention_factor(RuleTarget& target);
 void compute_yarn_factor_of_mscales(RuleTarget& target);
 // Sets LongRoPE's factor to max_position_embeddings / original_max_position_embeddings.
 void take_longrope_factor_of_lengths(RuleTarget& target);
-// Does the same, then computes A from that factor. Lists with their own A keep it.
+// Calls take_longrope_factor_of_lengths(), then computes A from the factor. Keeps YaRN's A.
 void compute_longrope_attention_factor(RuleTarget& target);
 void choose_longrope_list_once(RuleTarget& target);
 void drop_dynamic(RuleTarget& target);
@@ -113,7 +113,7 @@ void read_alpha(RuleTarget& target);
 
 }  // namespace dialects
 
-// An engine with a rule, the evidence, and the first and the last release with the rule (0.0: all).
+// An engine, the evidence for a rule, and the first and last releases with the rule (0.0: all).
 struct Seen {
   Engine engine;
   Evidence kind;

@@ -59,7 +59,7 @@ void refuse_null_factor(RuleTarget& target) {
     refuse(target, "it takes the logarithm of factor, which is null");
 }
 
-// Refuses a null head_dim: these families keep it null, and every rule except linear multiplies it.
+// Refuses a null head_dim in families that keep it null: every rule except linear multiplies it.
 void refuse_null_head_dim(RuleTarget& target) {
   const std::string_view family = target.model.model_type;
   if (family != "mistral" && family != "mixtral" && family != "minimax") return;
@@ -122,8 +122,8 @@ void remember_lengths_of(RuleTarget& target) {
     remember_lengths<policy>(target);
 }
 
-// Classes with parameters for each layer type store lengths under the type's name. Classes with one
-// dictionary store them under None.
+// Classes with parameters for each layer type store lengths under the type's name. Olmo 3 and
+// classes with one dictionary store them under None.
 void forget_lengths(RuleTarget& target) {
   if (target.rotary.layer_type && target.model.model_type != "olmo3")
     remember_lengths<LengthPolicy::kept_above_trained>(target);

@@ -62,8 +62,8 @@ struct Side {
   }
 };
 
-// The next position to compare if every row has its own frequencies. While no row differs, it is
-// one higher up to single_rows; otherwise a power of two or the last.
+// The next position to compare if every row has its own frequencies. While no row differs, takes
+// each position up to single_rows; otherwise powers of two and the last position.
 std::int64_t next_row(std::int64_t position, bool may_be_first, std::int64_t context) {
   const bool one_by_one = may_be_first && position < single_rows;
   if (one_by_one || position + 1 >= context) return position + 1;
@@ -92,8 +92,8 @@ Result<RowsDifference> compare_growing(const Side& one, const Side& other, std::
 }
 
 // Compares a call of half the trained context that follows a call of the whole context. Empty
-// unless both sides have the same trained context, `context` is longer, and the policies differ and
-// are not whole_context.
+// unless both sides have the same trained context, `context` is longer, the policies differ, and
+// neither is whole_context.
 Result<std::optional<RowsDifference>> compare_after_longer(const Side& one, const Side& other,
                                                            std::int64_t context) {
   const auto trained = trained_tokens(one.spec.scaling);

@@ -37,7 +37,7 @@ std::pair<std::int64_t, std::int64_t> features_of_pair(const HeadWindow& window,
   return {begin, begin + half};
 }
 
-// The distances 1, 2, 4, … below `tokens`, and the last one.
+// The distances 1, 2, 4, … below `tokens` - 1, then `tokens` - 1.
 std::vector<std::int64_t> distances_below(std::int64_t tokens) {
   std::vector<std::int64_t> distances;
   for (std::int64_t distance = 1; distance < tokens - 1; distance *= 2)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Default sizes of configuration classes in Transformers. A language model (LLaVA 1.5, Qwen2-Audio,
-// Idefics) or tower inside another config may lack sizes; other configs must state them.
+// Default sizes of configuration classes in Transformers. A config inside another may lack sizes:
+// that of a language model (LLaVA 1.5, Qwen2-Audio, Idefics) or tower. Others must state them.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Families that rotate neighbours: rotate_every_two, complex numbers, or rotate_half of x[...,
-// 0::2] and x[..., 1::2].
+// Families that rotate neighbours: rotate_every_two, complex numbers, or rotate_half of even and
+// odd features.
 #include <array>
 
 #include "model/families.hpp"

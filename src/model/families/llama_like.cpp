@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Families with Llama's attention: rotate_half. Scaling rules rotate the fraction
-// partial_rotary_factor of a head; rope_type default rotates all of it. The base is default_theta.
+// partial_rotary_factor of a head; rope_type default rotates all of it. Bases: default_theta.
 #include <array>
 
 #include "model/families.hpp"

@@ -71,9 +71,9 @@ enum class GgufTemperature {
   keys,      // temperature_scale and temperature_length
 };
 
-// The layers without attention. by_head_count: attention.head_count_kv is 0. interval_4,
-// interval_8: attention.recurrent_layers lists them; else all but every 4th or 8th, or every
-// full_attention_interval-th. all: every layer.
+// The layers without attention. by_head_count: those whose attention.head_count_kv is 0.
+// interval_4, interval_8: those that attention.recurrent_layers lists; without this list all but
+// every full_attention_interval-th (default 4 or 8). all: every layer.
 enum class Recurrent { by_head_count, interval_4, interval_8, all };
 
 enum class Converted {

@@ -125,7 +125,7 @@ void read_yarn(const GgufModelFile& file, std::string_view type, LayerRope& laye
   layer.beta_slow = flags.beta_slow.value_or(layer.beta_slow);
 }
 
-// 1 / freq_scale. To llama.cpp a factor of 0 means none.
+// 1 / freq_scale. In llama.cpp, a factor of 0 means no scaling.
 double scaling_factor_of(const GgufModelFile& file) {
   const auto stated = file.keys.number("rope.scaling.factor");
   const auto old_name = file.keys.number("rope.scale_linear");
@@ -174,7 +174,7 @@ void read_scaling(const GgufModelFile& file, LayerKind kind, LayerRope& layer) {
     layer.attention_factor = attention * flags.attn_factor.value_or(1);
     return;
   }
-  // ggml multiplies by grown() for these layers; the context divides by grown() for full layers.
+  // ggml multiplies by grown() of this kind's factor; the context divides by that of full layers.
   const auto grown = [](double scale) { return 1 + 0.1 * std::log(scale); };
   const double wanted = yarn_factor(file, factor) * attention;
   layer.attention_factor =

@@ -62,7 +62,7 @@ ExplicitScaling explicit_of(const LayerRope& layer, const std::vector<float>& fa
   return rule;
 }
 
-// The number of pairs that rotate, if the factors do nothing but stop the others.
+// The number of leading pairs with factor 1, if there are any and the factors stop all other pairs.
 std::optional<std::int64_t> turning_pairs(const std::vector<float>& factors) {
   const auto still =
       std::find_if(factors.begin(), factors.end(), [](float factor) { return factor != 1; });
@@ -318,7 +318,7 @@ void note_scaling(const GgufModelFile& file, const Scaling& scaling, Sources& so
   for_each_parameter(scaling, note_parameter);
 }
 
-// If flags turn YaRN on, llama.cpp changes the trained context: n_ctx_train in
+// If a flag sets YaRN's factor, llama.cpp changes the trained context: n_ctx_train in
 // llama_init_from_model.
 void stretch_context(const GgufModelFile& file, const LayerRope& layer, ModelRotary& rotary) {
   if (!file.flags.factor || layer.ext_factor == 0) return;

@@ -11,8 +11,7 @@ namespace rotary {
 
 [[nodiscard]] std::vector<std::string> unstated_in(const GgufModelFile& file);
 
-// Warns about keys of YaRN that llama.cpp does not read, and about missing tensors that llama.cpp
-// needs to load the file.
+// Warns about keys of YaRN that llama.cpp does not read, and about missing rope tensors.
 void warn_about_yarn(const GgufModelFile& file);
 
 // Warns about lengths, factors and tensors that contradict one another.

@@ -24,8 +24,8 @@ struct Describe<GgufType> {
       NamedEnumerator{GgufType::float64, "float64"}};
 };
 
-// Limits for every count, checked before anything is allocated or repeated. Published files reach
-// at most a hundredth of each limit.
+// Limits for every count, far above those of published files. They are checked before anything is
+// allocated or repeated.
 inline constexpr std::uint64_t most_gguf_keys = std::uint64_t{1} << 16;
 inline constexpr std::uint64_t most_gguf_tensors = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t most_gguf_name_bytes = (std::uint64_t{1} << 16) - 1;

@@ -25,7 +25,7 @@ inline constexpr int max_config_depth = 64;
 // The first bytes of a text for messages, cut between characters, without control characters.
 [[nodiscard]] std::string shorten(std::string_view text, std::size_t longest = 60);
 
-// A value's JSON text for messages, shortened.
+// A value for messages: its shortened JSON text, or only its size if it has more than 16 entries.
 [[nodiscard]] std::string describe(const Json& value);
 [[nodiscard]] std::string describe(const std::string& value);
 

@@ -19,8 +19,8 @@ struct NonFiniteNumbers {
   std::vector<NonFinite> numbers;
 };
 
-// Replaces these numbers by text of equal length: a JSON parser then accepts the text and reports
-// the right positions. The returned text is empty if there are no such numbers.
+// Replaces NaN and infinities by text of equal length, so that a JSON parser accepts the text and
+// reports the right positions. The returned text is empty if the text has no such numbers.
 [[nodiscard]] NonFiniteNumbers take_non_finite(std::string_view text);
 
 }  // namespace rotary

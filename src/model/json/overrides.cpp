@@ -106,8 +106,8 @@ bool is_read(const std::string& key, const std::set<std::string>& asked) {
   return false;
 }
 
-// The key that was probably meant: the least nested with the same name (text_config.rope_theta), or
-// else one with a similar spelling.
+// The key that was probably meant: the shortest path to the same name (text_config.rope_theta), or
+// else a key with a similar spelling.
 std::string meant(std::string_view key, const std::set<std::string>& asked) {
   std::vector<std::string_view> names;
   std::string_view same;

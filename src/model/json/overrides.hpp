@@ -20,8 +20,8 @@ namespace rotary {
 [[nodiscard]] Status apply_overrides(Json& config, std::span<const ConfigOverride> overrides);
 
 // Checks that readers looked for every key that an override sets, or for a key inside it. Null
-// values pass, and so do keys of a rope dictionary that was read: other code checks those. An
-// unread key is a warning or invalid_argument, with the key that was probably meant.
+// values pass, and so do keys of a rope dictionary that was read: other code checks these. Reports
+// other keys as ConfigOverride::unread says, with the key that was probably meant.
 [[nodiscard]] Status check_overrides(std::span<const ConfigOverride> overrides,
                                      const std::set<std::string>& asked,
                                      std::vector<std::string>& warnings);

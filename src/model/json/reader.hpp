@@ -34,8 +34,8 @@ struct Dispute {
   std::string text;
 };
 
-// Errors and warnings about a document. After an error values may be missing, so code that needs
-// them asks failed() first.
+// Errors and warnings about a document. After an error, values may be missing; code that needs
+// values asks failed() first.
 struct Findings {
   std::optional<Error> error;  // the first
   std::vector<std::string> warnings;

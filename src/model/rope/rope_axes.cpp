@@ -106,8 +106,8 @@ Counts without_zeros(const AxesForm& form) {
   return counts;
 }
 
-// Fits a class's sections to heads with another number of pairs, if the pairs alternate between n
-// axes. Each axis after the first gets at most every n-th pair, as in the class's slices.
+// Fits a class's sections to heads with more or fewer pairs, if pairs alternate between n axes.
+// Each axis after the first gets at most every n-th pair, as in the class's slices.
 Counts dealt_in_turn(Counts counts, std::int64_t pairs) {
   const auto axes = static_cast<std::int64_t>(counts.size());
   counts.front() = pairs;

@@ -93,8 +93,8 @@ void copy_features(const RowPart& part, std::int64_t begin, std::int64_t end) {
 constexpr std::int64_t heads_of_one_row = 32;
 
 // Rotates all tokens by one row (row_stride 0), which stays in registers. If all heads are equally
-// spaced, the kernel takes them as heads of one token. Otherwise it takes the tokens of a head as
-// heads, except that the plain call is faster if heads are closer together than tokens.
+// spaced, the kernel takes them as heads of one token. Otherwise the plain call is fastest if heads
+// are closer together than tokens. If not, the kernel takes the tokens of a head as heads.
 void turn_by_one_row(const kernels::RotateJob& all, kernels::Rotate kernel,
                      std::int64_t element_bytes) {
   const bool nest = all.tokens == 1 || (all.src_token_stride == all.heads * all.src_head_stride &&

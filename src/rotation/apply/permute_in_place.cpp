@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heads of up to 256 pairs, more than any model has, are rotated into a buffer and copied back.
+// Heads of up to 256 pairs, as many as any model has, are rotated into a buffer and copied back.
 // Rotating in place and then moving features one by one took eight times as long. A longer head is
 // rotated in blocks of 256 pairs, each of two halves, [x0 y0 | x1 y1 | …]. Exchanges of adjacent
 // runs convert between these blocks and the two halves of the head.

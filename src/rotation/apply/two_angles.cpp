@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each feature has its own angle. Their cos and sin are the rows of a head twice as wide, with one
+// Each feature has its own angle. All cos and sin are the rows of a head twice as wide, with one
 // pair for each feature. There is no kernel, because only two models have two angles.
 #include <algorithm>
 #include <array>

@@ -16,7 +16,7 @@
 namespace rotary {
 
 // The largest head of a model has 576 features. This bound keeps products of sizes within int64 and
-// limits the table of phase steps to 16 MiB and 0.1 s.
+// limits the table of phase steps to 8 MiB.
 inline constexpr std::int64_t max_head_dim = std::int64_t{1} << 16;
 
 [[nodiscard]] Status validate(const HeadWindow& window);

@@ -12,8 +12,8 @@
 
 namespace rotary {
 
-// Bound on |log2 of a factor|. With A up to 2^20, rows are in [2^-80, 2^80], where float32 is
-// normal and products with an f16 neither overflow nor underflow.
+// Bound on |log2 of a factor|. With A in [2^-20, 2^20], A times a factor is in [2^-80, 2^80]. There
+// float32 is normal, and products with an f16 neither overflow nor underflow.
 inline constexpr double most_xpos_doublings = 60;
 
 [[nodiscard]] Status validate(const Xpos& xpos);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations are rounded to float32, in the order of the imitated code (docs/theory/numerics.md).
-// Exceptions: the angle with Rounding::double_angle; cos and sin, so that no library's cosf decides
-// their last bit. All cos and sin but about one in 2^28 are the nearest float32.
+// The angle with Rounding::double_angle stays double. cos and sin are computed in double, so no
+// library's cosf decides the last bit. All but about one in 2^28 are the nearest float32.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Llama 3.1: Transformers' _compute_llama3_parameters. Wavelengths from longest_kept to
-// shortest_stretched are blended. If these two are equal, that wavelength keeps its frequency.
+// shortest_stretched are blended. If both are equal, a pair of this wavelength keeps its frequency.
 #include <numbers>
 
 #include "base/message.hpp"

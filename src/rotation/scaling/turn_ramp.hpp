@@ -28,7 +28,7 @@ struct TurnRamp {
   [[nodiscard]] double at(std::size_t pair) const;
 };
 
-// Clamps the ends to [0, d - 1] as every implementation does, although only d/2 pairs exist.
+// Keeps low >= 0 and high <= d - 1 as every implementation does, although only d/2 pairs exist.
 [[nodiscard]] TurnRamp turn_ramp(const TurnRange& turns, const UnscaledRotary& rotary,
                                  RampEnds ends);
 
