@@ -153,9 +153,9 @@ class Tables(unittest.TestCase):
         lines = attention_tables.details(report()).splitlines()
         # 32768 * 8 * 128 * 8 bytes in 20 ms are 84 % of 16 GB/s.
         self.assertIn("| **rotary** | 20 (84 %) |", lines)
-        # For each feature, k and v have 2 bytes in int8 and 8 / 128 bytes of scales.
+        # For each feature, k and v together store 2 bytes in int8 and 8 / 128 bytes of scales.
         self.assertIn("| **rotary**, k and v int8 | 6.00 (72 %) |", lines)
-        # Ratios are to our times with a cache of 16 bits, 8 bits, float32 and float32, in order.
+        # The next four lines compare with our caches of 16 bits, 8 bits, float32 and float32.
         self.assertIn("| ggml flash_attn_ext, k and v float16 | 48 (17 %) [4.00] |", lines)
         self.assertIn("| ggml flash_attn_ext, k q8_0, v float16 | 60 (11 %) [10] |", lines)
         self.assertIn("| OpenVINO, hint bfloat16 | 40 (42 %) [2.00] |", lines)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frequencies from a GGUF file or a list. The fuzz target c_abi compares models of configs with
- * C++. */
+/* Models of GGUF files, and frequencies from a list. The fuzz target c_abi compares models of
+ * configs with those of the C++ API. */
 #include <math.h>
 #include <string.h>
 
@@ -46,7 +46,7 @@ static void test_list(void) {
               ROTARY_INVALID_ARGUMENT, "count must be rotary_dim / 2, -1");
 }
 
-/* Little-endian: a llama of one layer and a head of 8 features, with base 20000. */
+/* Writes a little-endian llama of one layer, 8 features a head and base 20000. Returns the size. */
 static size_t write_gguf(unsigned char* to) {
   static const struct {
     const char* name;

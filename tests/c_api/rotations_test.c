@@ -23,7 +23,7 @@ static int same_rows(const rotary_rotations* a, const rotary_rotations* b) {
   return 1;
 }
 
-/* Two axes from a list equal two axes from a spec. Then dense frequencies, and refusals. */
+/* Compares two axes from a list with a spec. Also tests dense frequencies and refusals. */
 static void test_axes(void) {
   static const int64_t ids[2][3] = {{1, 2, 3}, {7, 5, -6}};
   static const double inv_freq[4] = {1, 0.5, 0.25, 2};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Older and newer callers pass other values of struct_size. For each struct, a function here passes
- * it to the library; every struct gets the same tests. */
+ * it to the library. Structs with reserved members get more tests. */
 #include <string.h>
 
 #include "check.h"

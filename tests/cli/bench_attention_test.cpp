@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// `rotary bench attention` finds a wrong element, tells encodings apart, and counts operations and
-// bytes as documented.
 #include <gtest/gtest.h>
 
 #include <algorithm>

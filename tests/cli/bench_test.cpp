@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// `rotary bench` finds a wrong element and does not time a wrong result. Its rooflines
-// scale only rotated features and copy every head.
 #include "cli/commands/bench.hpp"
 
 #include <gtest/gtest.h>
@@ -171,7 +169,7 @@ TEST(BenchInterleave, AlternatesContendersAndReturnsTheirError) {
   const auto slow = [&order](char name) {
     return [&order, name](std::int64_t calls) {
       order.append(static_cast<std::size_t>(calls), name);
-      volatile double sink = 1;  // some 0.2 ms, so a sample is one call
+      volatile double sink = 1;  // takes about 0.2 ms, so a sample is one call
       for (int i = 0; i < 200'000; ++i) sink = sink * 0.5 + 1;
       return Status();
     };

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of the tool that read each of its inputs, and the small files that they need."""
+"""Commands that read each input of the tool, and the small files that the commands need."""
 
 import numpy as np
 
@@ -7,8 +7,8 @@ import safetensors_files
 
 ROTATE = "rotate --config c.json --layout bthd --force"
 PERMUTE = "permute ? --config c.json --to interleaved --out o --force"
-# Maps each input, (command, argument), to calls that read it. "?" stands for the name of its file.
-# Several calls of one input read the file in different ways.
+# Maps each input, (command, argument), to calls that read it. "?" stands for the input's file. The
+# calls of one input read that file in different ways.
 CALLS = {
     ("inspect", "CONFIG"): ["inspect ?"],
     ("check", "FILE"): ["check ?", "check c.json ? c.json"],
@@ -48,7 +48,7 @@ CALLS = {
                            "--theirs": "--ours q.npy --config c.json --first-position 0",
                            "--cos": "--sin x.npy", "--sin": "--cos x.npy",
                            "--inv-freq": ""}.items()}
-# Maps each input that reads an array to shapes that it accepts.
+# Maps each input that takes an array to accepted shapes.
 SHAPES = {
     ("rotate", "--q"): [(1, 4, 2, 16)], ("rotate", "--k"): [(1, 4, 2, 16)],
     ("rotate", "--positions"): [(1, 4)],

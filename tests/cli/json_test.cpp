@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every value is printed as valid JSON.
 #include "apps/json.hpp"
 
 #include <gtest/gtest.h>

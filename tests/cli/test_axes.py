@@ -188,7 +188,7 @@ class PlotAxesTest(ToolTest):
         self.assert_panels(({}, [0] * 20 + [1] * 20, [*own, *own]), self.panels(), (0, 1), 20)
 
     def test_grids_span_minus_one_to_one_if_the_fastest_pair_turns_once_per_unit(self):
-        """DINOv3 has such a pair. Its coordinates are the centres of equal parts of [-1, 1]."""
+        """DINOv3's fastest pair does. Its coordinates are the centres of equal parts of [-1, 1]."""
         turn = 2 * np.pi
         layout = ({"pairs": [2, 2], "exponents": "own", "scales": [turn, turn]},
                   [0, 0, 1, 1], [turn, turn / 100, turn, turn / 100])

@@ -123,7 +123,7 @@ class ExplainConfigTest(ToolTest):
         assumed = {each["name"]: each["value"] for each in document["assumed"]}
         self.assertEqual(assumed, {"pairing": "half"})
 
-    def test_a_key_without_effect_is_explained_by_another_value(self):
+    def test_a_key_without_effect_shows_the_effect_of_another_value(self):
         _, keys = self.keys_of(LLAMA)
         base = keys["rope_theta"]
         self.assertEqual((base["use"], base["other_value"]), ("no_effect", 20000))
@@ -201,7 +201,7 @@ class ExplainConfigTest(ToolTest):
                 if key["use"] not in ("unread", "ignored"):
                     self.assertIsNotNone(key["meaning"], (name, key["path"]))
 
-    def test_a_word_from_configs_leads_to_a_card_that_explains_it(self):
+    def test_an_unknown_topic_gives_a_command_whose_output_has_the_word(self):
         for word in ("rope_theta", "yarn", "partial_rotary_factor", "longrope", "sliding_window"):
             message = self.run_tool("explain", word).stderr.decode()
             self.assertIn(word, self.run_ok(*message.split("`")[1].split()[1:]))

@@ -69,12 +69,12 @@ class GgufTest(ToolTest):
         self.assertGreaterEqual(len(pairs), 12)
         for file in pairs:
             with self.subTest(file=file.name):
-                differs = file.stem == "gpt-oss"  # GGUF has no key for YaRN's ramp
+                differs = file.stem == "gpt-oss"  # GGUF has no key for YaRN's `truncate`
                 self.run_json("diff", "diff", file.with_suffix(".json"), file, code=int(differs))
         text = self.run_ok("diff", FILES / "pairs/llama.json", FILES / "pairs/llama.gguf")
         self.assertIn("permuted by the converter, interleaved", text)
 
-    def test_the_option_between_refuses_gguf_files(self):
+    def test_a_diff_between_engines_refuses_gguf_files(self):
         self.assert_fails(2, ["llama.gguf is a GGUF file"], "diff", "llama.gguf", "--between",
                           "transformers,llama.cpp")
 

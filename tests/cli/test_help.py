@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the form of help, manual pages and completions, and that they name only real options."""
+"""Tests help, manual pages and completions. Examples must use only listed options."""
 
 import os
 import re
@@ -131,5 +131,5 @@ class HelpTest(ToolTest):
             self.assertIn(f" -f -a {command} ", document["script"])
         self.assert_fails(2, ["bash, zsh, fish", "'tcsh'"], "completions", "tcsh")
 
-    def test_a_mistyped_subcommand_is_suggested(self):
+    def test_a_mistyped_subcommand_gets_a_suggestion(self):
         self.assert_fails(2, ["did you mean rotary bench attention?"], "help", "bench", "atention")

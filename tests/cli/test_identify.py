@@ -48,7 +48,7 @@ class IdentifyTool(ToolTest):
 
 
 class IdentifyTest(IdentifyTool):
-    def test_a_correct_rotation_is_as_configured(self):
+    def test_a_correct_rotation_has_the_verdict_as_configured(self):
         x = heads()
         y = turned(x, np.arange(5, 14))
         code, found = self.identify(*self.files(x, y), first=5)
@@ -366,7 +366,7 @@ class OtherProgramsTest(IdentifyTool):
         path = GOLDEN / f"{package}.npz"
         return ["--before", f"{path}:{case}_before", "--after", f"{path}:{case}_after"]
 
-    def test_every_dump_has_expected_causes(self):
+    def test_every_recorded_dump_is_listed(self):
         kept = [f"{path.stem}/{array.removesuffix('_after')}" for path in GOLDEN.glob("*.npz")
                 for array in np.load(path).files if array.endswith("_after")]
         self.assertEqual(sorted(kept), sorted(self.DUMPS))

@@ -58,7 +58,7 @@ class NoFileTest(ToolTest):
                 with self.subTest(" ".join(arguments)):
                     self.check(arguments, path, words)
 
-    def test_every_input_that_help_lists_is_called(self):
+    def test_every_input_that_help_lists_has_a_call(self):
         names = self.run_json("help", "help")["commands"]
         names += [f"bench {name}" for name in self.run_json("help", "help", "bench")["commands"]]
         inputs = set()

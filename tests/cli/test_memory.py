@@ -49,8 +49,8 @@ class MemoryTest(ToolTest):
             "LD_PRELOAD": FAILING_NEW, "ROTARY_FAILING_NEW": str(allowed)})
 
     def test_failed_allocations_exit_with_70(self):
-        """Fails about 10 allocations of each command, each alone and with all later ones. All
-        commands begin with the same allocations, so each command fails different ones."""
+        """Fails about 10 allocations of each command, alone and with all later ones. The first of
+        them depends on the command, because all commands begin with the same allocations."""
         for shift, arguments in enumerate(COMMANDS):
             enough = 1
             while not self.with_failures(arguments, enough, ROTARY_FAILING_NEW_LATER="1"):

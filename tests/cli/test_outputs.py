@@ -223,7 +223,7 @@ class SeveralOutputsTest(OutputTest):
                 self.assertEqual(self.contents(), before)
 
     def test_a_folder_at_the_second_output_stops_both(self):
-        """Outputs are checked before the input is read and again before the first is replaced."""
+        """Outputs are checked before the input is read, and again before any output is replaced."""
         arguments = self.rotation("out_q.npy", "out_k.npy")
         arguments[arguments.index("q.npy")] = "-"
         process = subprocess.Popen([TOOL, *arguments], cwd=self.path, stdin=subprocess.PIPE,
@@ -238,7 +238,7 @@ class SeveralOutputsTest(OutputTest):
 
 
 class InputsAsOutputsTest(OutputTest):
-    """No command may overwrite its input, by whatever path."""
+    """No command overwrites its input, whichever path names it."""
 
     ROTATE = ["rotate", "--config", "config.json", "--layout", "bthd", "--q", "q.npy"]
     # (command that writes, option of its output, input that the output would overwrite)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the numbers of each figure with NumPy's, or with published or derived numbers."""
+"""Compares the numbers of figures with NumPy's, or with published or derived numbers."""
 
 import json
 import math
@@ -211,7 +211,7 @@ class NumbersTest(PlotTest):
             self.assertEqual(set(far), {last_bucket})
             self.assertLess(y[x == sign * (first - 1)][0], last_bucket)
 
-    def test_alibis_biases_equal_their_slopes(self):
+    def test_alibis_biases_are_slopes_times_distances(self):
         panels = self.panels("alibi", "--last", 40)
         heads = [series for panel in panels for series in panel["series"]]
         for head, series in enumerate(heads):

@@ -151,7 +151,7 @@ class PictureTest(PlotTest):
         # Each shape is used for 8 or 64 pairs, and once in the legend.
         self.assertLessEqual({9, 65}, set(collections.Counter(uses).values()))
 
-    def test_words_reach_the_picture_unchanged(self):
+    def test_words_reach_the_picture_as_plain_text(self):
         # Quotes and gnuplot's markup must stay plain text.
         words = "it's \"it\" `id` $(id) \\n x_y {/Bold x} <b> & 'a'"
         self.run_ok("plot", "attention", "--words", words, "-o", "words.svg")

@@ -85,7 +85,7 @@ class ReportTest(ToolTest):
         self.assertIn("pair k rotates by base^(-k/m) radians a step", " ".join(sentences))
         self.assertNotIn("base^(-2i/d)", " ".join(sentences))
         self.assertNotIn("token", " ".join(sentences))
-        # The query is in the middle of each map, where every score is 1.
+        # Each map has the query in its middle, where the score is 1.
         maps = [panel["map"] for panel in figures["axes"]["figure"]["panels"][1:]]
         self.assertEqual([each["values"][10][10] for each in maps], [1, 1, 1, 1])
 

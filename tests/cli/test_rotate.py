@@ -102,7 +102,7 @@ class RotateTest(ToolTest):
         np.testing.assert_allclose(self.load("b.npy"), x, rtol=0, atol=2e-6)
 
     def test_errors_are_within_the_rounding_of_each_dtype(self):
-        """f16 is rounded from float32, so its bound grows by 2^-8. 2^-25 is half the least f16."""
+        """f16 is rounded from float32: unit has a factor 1 + 2^-8. 2^-25 is half the least f16."""
         x = self.random_array(2, 5, 3, 16)
         largest = x.astype(np.float16) * 100
         largest[0, 0, 0, :2] = 65504, 2.0**-24

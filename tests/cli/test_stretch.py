@@ -74,7 +74,7 @@ class StretchTest(ToolTest):
                 if flags["llama.cpp"]:
                     self.assertTrue(flags["llama.cpp"].endswith("-c 1000000"))
 
-    def test_the_factor_of_a_trained_rule_grows(self):
+    def test_a_trained_rule_gets_a_larger_factor(self):
         document = self.stretch(YARN, 2**20)
         [candidate] = document["candidates"]
         before = YARN["rope_scaling"]

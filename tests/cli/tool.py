@@ -56,7 +56,7 @@ del TWO_TYPES["rope_theta"]
 
 
 def spoilt(array):
-    """Yields (index, value, copy) for the first, middle and last element of each axis. The copy has
+    """Yields (index, value, copy). An index is the first, middle or last on each axis. The copy has
     the value at the index. Values are NaN, infinity and -infinity in turn, each at least once."""
     places = list(itertools.product(*(sorted({0, size // 2, size - 1}) for size in array.shape)))
     for count in range(max(len(places), 3)):

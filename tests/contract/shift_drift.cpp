@@ -3,8 +3,8 @@
 // Prints the table of docs/how-to/context-shift.md:
 //     rotary_shift_drift [tokens [seed]]
 // Keys are normal random numbers in 8 heads of 128 features. They are rotated with base 500000 from
-// position 100000 on, and each shift moves them by -7. Exit code 1: the drift exceeds the summed
-// error bounds of storing and all shifts.
+// position 100000 on, and each shift moves them by -7. Exit code 1: the drift exceeds the error
+// bounds of storing and all shifts together.
 #include <algorithm>
 #include <array>
 #include <cinttypes>
@@ -142,7 +142,7 @@ class Int8Cache final : public Cache {
   Extents extents_;
   std::vector<std::int8_t> elements_;
   std::vector<float> scales_;
-  std::vector<double> steps_;  // [heads], the sum of all scales so far
+  std::vector<double> steps_;  // [tokens][heads], the sums of all scales so far
   int shifts_ = 0;
 };
 

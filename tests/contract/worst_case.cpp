@@ -111,7 +111,7 @@ Round make_round(const Kind& kind, test::Random& random) {
 }
 
 // Measures errors of cos rows in units of row_f64_error_bound(), the angle's share of the bound.
-// First subtracts the share of rounding to f32, half an ulp.
+// For f32 rows, first subtracts the share of rounding, half an ulp.
 void search_rows(const Round& round, Worst& worst) {
   const double factor = round.frequencies.attention_factor;
   const bool is_f64 = round.rotations.row_dtype() == RowDType::f64;

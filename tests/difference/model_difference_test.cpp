@@ -302,7 +302,7 @@ TEST(FirstPositions, AgreeWithASearchOfEveryRow) {
       EXPECT_EQ(*found.first_position, first.get<std::int64_t>());
     }
     EXPECT_EQ(found.pairs, recorded.at("pairs").get<std::vector<std::int64_t>>());
-    // The record is of 80-bit floats. In double, angles below 2^20 are off by at most 2^-33.
+    // The record was made with 80-bit floats. In double, angles below 2^20 err by at most 2^-33.
     const auto expect_near = [&](const char* member, double value) {
       EXPECT_NEAR(value, recorded.at(member).get<double>(), 0x1p-32) << member;
     };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// load_model() must return what resolve() or resolve_gguf() makes of the file's bytes.
+// load_model() must equal resolve() or resolve_gguf() of the file's bytes. Tests only_rotary() too.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -75,7 +75,7 @@ TEST_F(LoadModel, RefusesPathsThatAreNoFiles) {
                 "): load_model() reads files");
 }
 
-TEST(OnlyRotary, RefusesSeveralAndNamesTheirLayerTypes) {
+TEST(OnlyRotary, RefusesSeveralEmbeddingsAndNamesTheirLayerTypes) {
   EXPECT_EQ(test::value_of(rotary::resolve(two_embeddings)).only_rotary().error().message,
             "this model (gemma3_text) must have one rotary embedding, got 2 (full_attention, "
             "sliding_attention): choose by ModelSpec::layers");

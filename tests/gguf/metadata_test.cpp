@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which data of GGUF files is read and kept, and how malformed files fail. The malformed files
-// follow llama.cpp's tests/test-gguf.cpp and published reports (docs/theory/gguf.md, "Hostile
-// files").
+// Tests the data that is read and kept of GGUF files, and the errors of malformed files. The
+// malformed files follow llama.cpp's tests/test-gguf.cpp and published reports
+// (docs/theory/gguf.md, "Hostile files").
 #include <gtest/gtest.h>
 
 #include <cstddef>

@@ -40,8 +40,8 @@ SinusoidalSpec spec_of(const std::string& model, std::int64_t dim) {
 }
 
 // NumPy's tables in double have our bits, except near ties of the last rounding. torch rounds the
-// frequency, the position and their product to float32; each is off by 2^-24 of the angle. Its sin
-// and cos are off by about 2^-23.
+// frequency, the position and their product to float32. Each rounding moves the angle by at most
+// 2^-24 of itself. torch's sin and cos are off by about 2^-23.
 TEST(AbsoluteGolden, SinusoidalTablesAgree) {
   const auto file = test::read_golden("absolute_encodings");
   std::int64_t same = 0;
@@ -53,7 +53,7 @@ TEST(AbsoluteGolden, SinusoidalTablesAgree) {
     const SinusoidalSpec spec = spec_of(model, each.at("dim"));
     const auto sinusoidal = test::value_of(make_sinusoidal(spec));
     auto positions = each.at("positions").get<std::vector<std::int64_t>>();
-    // The file numbers table rows, the library numbers tokens.
+    // The file lists rows of the class's table. Token p has row p + position_offset.
     for (std::int64_t& position : positions) position -= spec.position_offset;
     Tensor got(test::tokens_shape(
         DType::f32, {.tokens = wanted.extents().tokens, .features = wanted.extents().features}));
@@ -108,7 +108,7 @@ TEST(AbsoluteGolden, BertsSumAgrees) {
   }
 }
 
-// torch's float32 weights are off by 2^-20. A result sums 16 (or 2) numbers below 4.
+// torch's float32 weights are off by 2^-20. A result sums 16 numbers below 4, or 2 for a length.
 void expect_interpolated(const nlohmann::json& each, const TableInterpolation& interpolation) {
   Tensor src = rows_of(each.at("table"));
   const Tensor wanted = rows_of(each.at("result"));

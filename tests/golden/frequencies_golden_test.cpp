@@ -69,7 +69,7 @@ void expect_agreement(const ModelRotary& rotary, const nlohmann::json& result) {
   EXPECT_EQ(got.window.rotary_dim, result.at("rotary_dim").get<std::int64_t>());
   const auto factor = result.at("attention_scaling").get<double>();
   EXPECT_NEAR(got.attention_factor, factor, factor * 4 * 0x1p-52);
-  // 4 ulp of a double below 2.
+  // 4.5 ulp of a double in [1, 2).
   EXPECT_NEAR(rotary.softmax_factor, result.value("softmax_scale_multiplier", 1.0), 1e-15);
   test::expect_near(got.inv_freq, result.at("inv_freq_f32").get<std::vector<double>>(),
                     test::float32_tolerance);

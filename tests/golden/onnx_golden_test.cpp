@@ -109,7 +109,7 @@ class OnnxAttention {
   }
 
  private:
-  // Appends the new keys and values to the past ones. ONNX calls the result present_key and
+  // Appends the new keys and values to the past ones. ONNX calls the results present_key and
   // present_value.
   void append_to_past() {
     const auto grown = [&](const char* past, OnnxTensor& added) {
@@ -147,7 +147,7 @@ class OnnxAttention {
   }
 
   // Axes align on the right: [keys], [queries, keys], [heads, queries, keys] or all four. A mask
-  // that is shorter than the keys hides the rest, so the views of k and v end there as well.
+  // with fewer columns than keys hides the rest, so the views of k and v end at its last column.
   void make_mask() {
     const OnnxTensor* const mask = of_.input("attn_mask");
     if (mask == nullptr) return;
@@ -181,8 +181,8 @@ class OnnxAttention {
     options_.sequences = sequences_;
   }
 
-  // Mode 0 is scaled products, mode 1 adds the cap, and mode 2 the masks. These scores follow from
-  // a call's weights as log(weight) + log_sum_exp. Mode 3 is the weights.
+  // Mode 0 is scaled products, mode 1 adds the cap, and mode 2 adds the masks. These scores follow
+  // from weights as log(weight) + log_sum_exp. Mode 3 is the weights.
   std::vector<double> scores_of_mode(std::int64_t mode) {
     AttendOptions options = options_;
     if (mode < 2) {

@@ -43,7 +43,7 @@ TEST(RelativeGolden, T5BucketsAgree) {
 }
 
 // Transformers raises a float32 base, off by 2^-24, to a power of at most 2 n. The slope is off by
-// (2 n + 2) 2^-24. Its MPT class instead rounds an exponent of at most 8, the power and its
+// (2 n + 2) 2^-24. The MPT class instead rounds an exponent of at most 8, the power and its
 // inverse: less than 8 * 2^-24.
 TEST(RelativeGolden, AlibiSlopesAgree) {
   const auto file = test::read_golden("alibi_slopes");

@@ -132,13 +132,13 @@ class DefinitionsTest(unittest.TestCase):
         self.assertNotIn("undecided", scope)
         self.assertNotIn("GENERATIONS", scope)
 
-    def test_a_stub_can_be_called_but_has_no_value(self):
+    def test_using_the_result_of_a_stub_fails(self):
         with self.assertRaisesRegex(TypeError, "is_torch_available"):
             self.load("undecided")["undecided"](1)
         with self.assertRaises(TypeError):
             2 * Stub("factor")
 
-    def test_refuses_a_name_that_is_not_defined(self):
+    def test_an_undefined_name_is_refused(self):
         with self.assertRaisesRegex(NameError, "must define rotate_half"):
             self.load("rotate_half")
 
@@ -271,7 +271,7 @@ class HistoryTest(unittest.TestCase):
 
 
 class CellsTest(unittest.TestCase):
-    def test_tried_names_keys_in_the_order_of_the_config(self):
+    def test_the_field_tried_names_keys_in_the_order_of_the_config(self):
         model = cells.Model("llama", {})
         self.assertEqual([each["tried"] for each in cells.cases(model)
                           if each["cell"] == "parameters_flat:yarn"],

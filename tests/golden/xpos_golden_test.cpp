@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares xPos with torchscale in float32: 6 tokens from position 0, then the last token alone as
 // a decode step with offset 5. torchscale centers its factors at ceil((tokens + offset) / 2), which
-// is 3 both times; angles start at 0. Its cos, sin and factor are each off by about 2^-23. Results
-// are off by at most 8 * 2^-23 * 4 < 1e-5, since activations are below 4.
+// is 3 both times; angles start at 0. torchscale's cos, sin and factor are each off by about 2^-23.
+// Results are off by at most 8 * 2^-23 * 4 < 1e-5, since activations are below 4.
 #include <gtest/gtest.h>
 
 #include <string_view>

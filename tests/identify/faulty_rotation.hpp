@@ -124,7 +124,7 @@ struct Counts {
 // Prints only if ROTARY_TEST_VERBOSE is set.
 void print(const std::string& text);
 
-// Eight tokens from `first` on.
+// The positions of eight tokens from `first` on.
 [[nodiscard]] Coordinates run_from(std::int64_t first);
 
 // The first explanations as text for messages.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mistakes whose values identify() must measure, because no list has them.
+// Tests mistakes that no list has, so that identify() must measure their values.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -191,8 +191,7 @@ TEST(Kinds, ASpecThatTwoHypothesesGiveIsNamedOnce) {
   }
 }
 
-// The caches have base 10000, Llama 3's rule, or interleaved pairs. Their keys are shifted by
-// another embedding's frequencies.
+// Keys are rotated with one embedding and shifted by the frequencies of another.
 TEST(Kinds, AShiftByAnotherEmbeddingIsNamed) {
   const RotarySpec neighbours{.head_dim = 64, .base = 1e4, .pairing = Pairing::interleaved};
   RotarySpec slower = neighbours;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// identify() must refuse NaN, infinities, and numbers beyond float32's range.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -119,7 +119,7 @@ TEST(OpenWorld, ListedMistakesAreNamedOrTiedAndFewOthersMisnamed) {
       const auto last = static_cast<std::int64_t>(all.size()) - 1;
       drawn.planted = {all.at(static_cast<std::size_t>(random.integer(0, last)))};
     }
-    // Searching for two causes is slow, so every fourth case does, and cases with two mistakes.
+    // Searching for two causes is slow. Only every fourth case and cases with two mistakes do it.
     drawn.most_causes = i % 4 == 0 || drawn.planted.size() > 1 ? 2 : 1;
     const Identification found = identified(drawn, random);
     Outcome outcome = outcome_of(found, drawn.planted);

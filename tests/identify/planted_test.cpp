@@ -141,7 +141,7 @@ TEST(Planted, TwoMistakesAreNamedOrTied) {
   }
 }
 
-// Interleaved pairs are rotated by a table [f, f], or half pairs by a table that repeats each f.
+// Interleaved pairs get a table of repeated rows, or half pairs a table of repeated entries.
 TEST(Planted, ATableForTheOtherPairingIsNamed) {
   Random random(3);
   for (const RotarySpec& spec : {llama31(), gpt_oss(), glm4()}) {

@@ -247,7 +247,7 @@ TEST(Positions, AFaultOutsideTheSearchedTokensIsFound) {
   EXPECT_EQ(found.checked_tokens, 200);
 }
 
-TEST(Positions, ATokenWithoutAPositionIsUnread) {
+TEST(Positions, ATokenThatFitsNoPositionIsCountedAsUnread) {
   Random random(49);
   const Batch batch{.rows = 1, .expected = {counted(0, 200)}, .used = {counted(0, 200)}};
   Numbers numbers = numbers_of(llama(), batch, DType::f32, random);

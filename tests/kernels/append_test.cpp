@@ -50,7 +50,7 @@ std::vector<float> numbers_at(const Tensor& floats, const HeadIndex& at) {
   return {head.begin(), head.end()};
 }
 
-// Appends k as keys and values. Expects `stored` as keys and k as values, rounded to each dtype.
+// Appends k as keys and values. Expects `stored` and k, rounded to each dtype (int8: keys alone).
 void expect_stored(const Tensor& k, const Tensor& stored, const AppendOptions& options) {
   const Extents& n = k.extents();
   for (const DType to : stored_dtypes) {

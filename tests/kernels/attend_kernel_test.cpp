@@ -39,7 +39,7 @@ struct State {
             .sums_of_weights = weights.data() + row * sums_of_weights_size(places),
             .places = places};
   }
-  // Each place is for a distance. The margins around the places count for the first and last one.
+  // Each place holds the weight of one distance. The margins belong to the first and last place.
   [[nodiscard]] double weight_at(std::int64_t row, std::int64_t place) const {
     double weight = 0;
     for (std::int64_t i = 0; i < sums_of_weights_size(places); ++i) {

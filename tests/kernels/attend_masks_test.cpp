@@ -82,7 +82,7 @@ TEST(AttendSoftcap, FollowsTheFormulaForAnyScore) {
 }
 
 // With a cap far above every score, the result is within 1e-5 of a call without a cap.
-TEST(AttendSoftcap, ChangesNothingFarAboveTheScores) {
+TEST(AttendSoftcap, HardlyChangesResultsFarAboveTheScores) {
   AttendCase made_of{.shape = small, .scale = scale_for(12), .seed = 3150};
   Attended plain(made_of);
   test::require(plain.run());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares Shaw's vectors in attend(), and the weights that it returns, with the reference.
-// attend_test.cpp covers every mask and dtype with the other encodings.
+// attend_test.cpp covers the other encodings.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -42,7 +42,7 @@ TEST(Attend, IsWithinTheBoundForEveryEncodingAndMask) {
   }
 }
 
-// First only out has another dtype. Then q and k differ, too, and once k and v.
+// In cases 0 to 2 only out has another dtype. Later q and k differ too, in case 4 also k and v.
 TEST(Attend, IsWithinTheBoundForAnyDTypes) {
   const DType dtypes[] = {DType::f32, DType::bf16, DType::f16};
   std::uint64_t seed = 200;
@@ -145,7 +145,7 @@ TEST(Attend, IsWithinTheBoundOverManyTiles) {
                         .seed = 510}));
 }
 
-// Hidden keys and values are NaN or Inf. Then one query becomes NaN: no other query's bits change.
+// Hidden keys and values are NaN or Inf. Then one head of a query is NaN: only its bits change.
 TEST(Attend, NeverReadsKeysThatAQueryDoesNotSee) {
   for (const std::int64_t queries : {2, 9}) {
     test::AttentionShape shape = small;
@@ -180,7 +180,7 @@ TEST(Attend, NeverReadsKeysThatAQueryDoesNotSee) {
   }
 }
 
-// Products and sums keep a NaN's payload. 2^x must not turn it into the exponent of a number.
+// Products and sums keep a NaN's payload. 2^x must not turn the payload into a number's exponent.
 TEST(Attend, KeepsNaNWithAnyPayload) {
   for (const std::int64_t queries : {2, 9}) {
     test::AttentionShape shape = small;
@@ -294,7 +294,7 @@ TEST(Attend, GivesTheBitsOfContiguousKeysForPages) {
 
 struct Order {
   std::int64_t concurrency;
-  std::int64_t step;  // from one task to the next; coprime to concurrency
+  std::int64_t step;  // from one task to the next, modulo the number of tasks
 };
 
 Executor executor_of(const Order& order) {

@@ -63,7 +63,7 @@ Frequencies dense_frequencies(std::int64_t axes, std::int64_t pairs) {
   return test::value_of(make_frequencies(window, inv_freq, 1.25, {.count = axes}));
 }
 
-// [axes][batch][tokens]: a grid row by row, with distant and negated positions in between.
+// [axes][tokens]: a grid row by row, with distant and negated positions in between.
 std::vector<std::int64_t> integers(std::int64_t axes, std::int64_t tokens) {
   test::Random random(29);
   std::vector<std::int64_t> all;

@@ -35,7 +35,7 @@ test::Tensor random_heads(const HeadWindow& window, std::int64_t tokens, DType d
       37);
 }
 
-// Gemma 4's vision tower splits a head into two blocks, each rotated in halves.
+// Gemma 4's vision tower has two blocks in a head. The other spec is a partial rotation.
 std::vector<RotarySpec> blocked_specs() {
   RotarySpec gemma = spec_of(144, {.pairs = {36, 36}, .exponents = AxisExponents::own});
   gemma.blocks = 2;

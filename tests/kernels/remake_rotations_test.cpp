@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// remake_rotations gives the result of make_rotations for any previous content. On an error it
-// changes nothing.
 #include <gtest/gtest.h>
 
 #include <limits>

@@ -86,9 +86,9 @@ TEST(RotateBits, AreTheSameInEveryLayout) {
   });
 }
 
-// Tensors larger than the caches are rotated a few heads at a time, while the next heads are
-// prefetched. How many depends on the machine, so this test calls the kernels directly. With 35
-// heads the last group is partial.
+// Tensors larger than the caches are rotated in groups of heads, while the next heads are
+// prefetched. The size of a group depends on the machine, so this test calls the kernels directly.
+// With 35 heads the last group is partial.
 TEST(RotateBits, AreTheSameWithPrefetch) {
   const kernels::KernelTable& table = *test::value_of(active_kernels());
   const kernels::RotateKernels orders[] = {table.rotate_half, table.rotate_interleaved,

@@ -254,8 +254,8 @@ TEST(RotateBfloat16, TiesGoToEven) {
   }
 }
 
-// Multiplies every power of two, subnormals included, by 24-bit factors. The factors are bf16
-// numbers, midpoints between bf16 numbers, and float32 numbers beside both.
+// Multiplies every normal power of two, and the least subnormal, by 24-bit factors. The factors are
+// bf16 numbers, midpoints between bf16 numbers, and float32 numbers beside both.
 TEST(RotateBfloat16, RoundsAtEveryExponentOnEachSideOfTheMidpoint) {
   std::vector<std::uint16_t> powers;
   for (std::uint32_t exponent = 0; exponent < 255; ++exponent) {

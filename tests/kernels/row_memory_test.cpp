@@ -118,7 +118,7 @@ TEST(RowMemory, AnEmptySpanCountsAsNoMemory) {
   EXPECT_TRUE(memory.untouched());
 }
 
-TEST(RowMemory, ZeroTokensLeaveItUntouched) {
+TEST(RowMemory, ZeroTokensLeaveTheMemoryUntouched) {
   const Frequencies frequencies = test::frequencies_of(window);
   Memory memory(bytes_of(1, 1, RowDType::f32));
   EXPECT_EQ(bytes_of(5, 0, RowDType::f64), 0U);
@@ -190,7 +190,7 @@ TEST(RowMemory, RemakingKeepsTheMemory) {
   }
 }
 
-// Fractional positions are still being read while rows are written.
+// make_rotations() still reads fractional positions while it writes rows.
 TEST(RowMemory, PositionsInsideTheMemoryAreRefused) {
   const auto frequencies = test::frequencies_of(window);
   std::vector<double> buffer(4096, 0.5);

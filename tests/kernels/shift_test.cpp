@@ -24,8 +24,8 @@ HeadWindow window_with(Pairing pairing) {
   return {.head_dim = 46, .rotary_dim = 38, .first_feature = 3, .pairing = pairing};
 }
 
-// If one token moves by another distance, each token gets a row. All other tokens' rows have the
-// bits of the shared row. old_places serves both batch rows.
+// A shared row has the bits of the rows that tokens get if one of them moves by another distance.
+// old_places serves both batch rows.
 TEST(Shift, OneRowHasTheBitsOfARowForEachToken) {
   const Frequencies frequencies = test::frequencies_of(window_with(Pairing::half), 1.5);
   const std::array<std::int64_t, 4> old_places = {10, 11, 12, 13};

@@ -86,9 +86,9 @@ void expect_stored(DType dtype, double value, std::uint64_t bits) {
   ASSERT_EQ(x.all_bits(), std::vector<std::uint64_t>(19, bits)) << to_string(dtype) << value;
 }
 
-// Stores the midpoints between 16-bit numbers, and the doubles beside them. Beyond the largest
+// Stores many midpoints between 16-bit numbers, and the doubles beside them. Beyond the largest
 // number, Inf is stored.
-TEST(Sinusoidal, SixteenBitsAreRoundedToNearestEven) {
+TEST(Sinusoidal, SixteenBitNumbersAreRoundedToNearestEven) {
   for (const auto& [dtype, infinity] : {std::pair(DType::bf16, 0x7F80U), {DType::f16, 0x7C00U}}) {
     Tensor number(test::tokens_shape(dtype, {.tokens = 1, .features = 2}));
     const double beyond = dtype == DType::bf16 ? 0x1p128 : 0x1p16;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// xPos rows and rotated tensors differ from the reference by at most their bounds.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -125,7 +125,7 @@ TEST(AttentionOfCalls, EqualsTheReferenceFarAway) {
       Attention given = test::with_encoding(test::attention_masks()[1], encoding);
       if (given.encoding.rotary && given.encoding.rotary->xpos)
         given.encoding.rotary->xpos->center += static_cast<double>(shift);
-      if (encoding.name == "alibi key_position") continue;  // scores of m (shift + j)
+      if (encoding.name == "alibi key_position") continue;  // its biases grow with the shift
       test::PositionLists at = test::position_lists(inputs, given);
       for (std::int64_t& position : at.queries) position += shift;
       for (std::int64_t& position : at.keys) position += shift;

@@ -15,7 +15,7 @@ namespace rotary::test {
 
 using Broken = std::optional<std::string>;
 
-// Each pair's length grows by A; other features are copied.
+// Each pair's length is multiplied by A; other features are copied.
 [[nodiscard]] Broken keeps_norm(const Implementation& implementation, const Sample& sample);
 
 // <R(m)q, R(n)k> depends on m - n alone, and is A^2 <q, k> for m = n.

@@ -89,7 +89,7 @@ Made made(Make make) {
   return {std::move(outcome), test::operand_bytes()};
 }
 
-// make(call, sizes, in_modes) makes the call, or only its parts, through in_modes.
+// make(call, sizes, in_modes) runs the call, or only an executor's tasks, through in_modes.
 template <class Make>
 void expect_no_bit_changes(Make make) {
   for (const test::Call& call : test::core_calls()) {

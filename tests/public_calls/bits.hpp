@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bits of numbers that public functions return. Equal texts mean equal bits. A value without
-// numbers gives an empty text.
+// Copies the bits of returned numbers into strings. Equal strings mean equal bits. A value without
+// numbers gives an empty string.
 #pragma once
 
 #include <string>

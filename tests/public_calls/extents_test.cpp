@@ -116,7 +116,7 @@ void expect_every_call_to_return(const MakeWith& make_with) {
 TEST(Extents, CallsWithASizeOf0ReturnAtOnce) {
   expect_every_call_to_return([](const Call& call, std::int64_t large) {
     for_each_choice(candidates_of(call, large, Zero::among_sizes), [&](Sizes sizes) {
-      // One zero, or two, because some functions need two equal extents.
+      // Tries one zero and two, because some functions need two equal extents.
       const auto zeros = std::ranges::count(sizes, 0);
       if (zeros == 1 || zeros == 2) make_call(call, sizes);
     });

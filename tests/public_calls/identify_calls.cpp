@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls that identify heads, rows and frequencies.
 #include <array>
 
 #include "public_calls/call.hpp"

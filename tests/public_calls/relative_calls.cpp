@@ -128,7 +128,7 @@ Calls vector_calls() {
   return calls;
 }
 
-// clamped takes its argument by value: the caller copies it.
+// clamped() takes its argument by value. The copy is made outside the attempt.
 template <class Kerple>
 auto clamped_copy(const Kerple& kerple) {
   return [kerple](Attempt& attempt, Sizes) {

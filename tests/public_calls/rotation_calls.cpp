@@ -99,7 +99,7 @@ Calls frequency_calls() {
     add_way("rotary::validate(rotary::RotarySpec",
             [spec = each.spec] { return validate(spec, 64); });
   }
-  // The list is the caller's, so it is made before the attempt, where allocations can fail.
+  // The caller makes the list, so its allocation is outside the attempt and cannot fail.
   const auto add_listed = [&](std::string_view symbol, std::string what, std::size_t count,
                               auto... axes) {
     calls.emplace_back(symbol, what, window_sizes, [=](Attempt& attempt, Sizes n) {
@@ -320,7 +320,7 @@ Calls two_angle_calls() {
       return apply_two_angles(operand(n), operand(n), *rows);
     });
   }
-  // The list is the caller's, so it is made before the attempt, where allocations can fail.
+  // The caller makes the list, so its allocation is outside the attempt and cannot fail.
   for (const std::size_t features : {16U, 3U}) {
     calls.emplace_back(
         "rotary::make_two_angles(", std::to_string(features), [features](Attempt& attempt, Sizes) {

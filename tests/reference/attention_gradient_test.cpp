@@ -26,7 +26,7 @@ using test::MaskSample;
 constexpr double difference_step = 0x1p-17;
 constexpr double tolerance = 0x1p-24;
 
-// A tensor, table or set of parameters, with its gradient from attention_gradients().
+// A tensor, a table or a bias's parameters, with the gradient.
 struct Varied {
   std::string name;
   std::vector<double*> numbers;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The three forms agree for every direction and pairing. Rotation by elements matches an example.
 #include "reference/forms.hpp"
 
 #include <gtest/gtest.h>

@@ -123,7 +123,7 @@ TEST(RelativeCorners, GradientsOfPositionListsAddUp) {
   }
 }
 
-// FIRE's x at distance 37, if the query is within the threshold.
+// The input x of FIRE's network at distance 37, if the query is within the threshold.
 const double x_of_37 = std::log1p(37.0) / (std::log1p(512.0) + 1e-6);
 
 // Hidden units are active always, never, above or below some x. Some have weight or bias 0. Four

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares the gradient of every learned number with central differences of the long double
 // reference. With step s = 2^-20 a difference is off by the third derivative times s^2 / 6, here
-// below 2^-36 of the sum. Rounding adds 2^-64 / s.
+// below 2^-36 times the sum. Rounding adds 2^-64 / s.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -70,7 +70,7 @@ TEST(RelativeGradient, EqualsFiniteDifferences) {
       const long double below = loss(sample.bias, d_bias).value;
       parameter = before;
       const auto wanted = static_cast<double>((above - below) / (2 * step));
-      // Third derivatives are below 2^6 of the sum here: 2^6 · 2^-40 / 6 < 2^-36.
+      // Third derivatives are below 2^6 times the sum: 2^6 · 2^-40 / 6 < 2^-36.
       ASSERT_NEAR(gradients[i] - 0.5, wanted, 0x1p-36 * (scale + std::abs(wanted))) << i;
     }
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The replacements have a separate file, because callers must not be compiled with them. The array
-// forms of the standard call them. The nothrow form is replaced: AddressSanitizer has its own.
+// Replaces operator new and delete. Callers must not be compiled with the replacements. The array
+// forms call them. The nothrow form is replaced, because AddressSanitizer has its own.
 #include "support/counted_new.hpp"
 
 #include <atomic>

@@ -31,7 +31,7 @@ class CountingExecutor {
  public:
   CountingExecutor(Run run, std::int64_t concurrency) : run_(run), concurrency_(concurrency) {}
 
-  // Valid while this object lives and stays in place.
+  // The executor is valid while this object lives and stays in place.
   [[nodiscard]] Executor executor() noexcept {
     return {.context = this,
             .run =

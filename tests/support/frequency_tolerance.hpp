@@ -19,8 +19,8 @@ struct RuleRounding {
   const RotarySpec& spec;
   std::optional<std::int64_t> context_tokens;
 
-  // In a ramp over rotations, the weight inherits the frequency's rounding, times beta_fast over
-  // the ramp's width.
+  // In a ramp over turns, the weight inherits the frequency's rounding, times beta_fast over the
+  // ramp's width.
   double operator()(const YarnScaling& rule) const {
     const double magnified = std::max(1.0, rule.factor);
     if (rule.ramp != YarnRamp::turns) return 4 * magnified;

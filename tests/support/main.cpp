@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The main function of every test binary. Skips the tests (exit 77) if this build or machine lacks
-// the instruction set in ROTARY_INSTRUCTION_SET. Fails if the library used another set.
+// The main function of test binaries with GoogleTest. Skips the tests (exit 77) if this build or
+// machine lacks the instruction set in ROTARY_INSTRUCTION_SET. Fails if the library used another.
 #include <gtest/gtest.h>
 
 #include <algorithm>

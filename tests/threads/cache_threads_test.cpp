@@ -25,7 +25,7 @@ constexpr HeadWindow window{
 
 ConsecutivePositions from(std::int64_t first) { return {.first = first, .tokens = extents.tokens}; }
 
-// Token t gets slot 7 t modulo the tokens, so different parts store neighbouring slots.
+// Token t gets slot 7 t modulo 130, so different parts store neighbouring slots.
 std::vector<std::int64_t> spread_slots() {
   std::vector<std::int64_t> slots(static_cast<std::size_t>(extents.tokens));
   for (std::size_t t = 0; t < slots.size(); ++t) {

@@ -63,7 +63,7 @@ TEST(Split, NoPartHasFewerThan32Tokens) {
   EXPECT_EQ(tasks_for(1, 1000, 64), 31);
 }
 
-TEST(Split, HasAtMostConcurrencyTasks) {
+TEST(Split, HasNoMoreTasksThanTheConcurrency) {
   EXPECT_EQ(tasks_for(1, 1000, 2), 2);
   EXPECT_EQ(tasks_for(1, 1000, 7), 7);
   EXPECT_EQ(tasks_for(1, 1000, 1), 0);

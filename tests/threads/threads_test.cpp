@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// rotary::Threads is an executor that runs every task once, for any caller.
 #include "rotary/threads.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of families is consistent, and docs/families.md shows it.
 #include <gtest/gtest.h>
 
 #include <fstream>

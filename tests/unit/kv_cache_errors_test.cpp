@@ -53,7 +53,7 @@ struct AppendCall {
 
   [[nodiscard]] auto written() const { return std::pair(k_cache.bytes(), v_cache.bytes()); }
   [[nodiscard]] Status run() const { return test::called::append(cache, heads, slots, options); }
-  // Sets a valid norm.
+  // Sets and returns a valid norm.
   KeyNorm& norm() {
     return options.k_norm.emplace(KeyNorm{.norm = {.epsilon = 1e-6, .over = NormOver::each_head},
                                           .order = NormOrder::before_rotation});

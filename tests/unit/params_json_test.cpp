@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names in params.json of Meta and of Mistral for sizes, base, scaling and temperatures.
+// Tests the keys of Meta's and Mistral's params.json: sizes, base, scaling and temperatures.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -50,7 +50,7 @@ TEST(ParamsJson, AnAbsentBaseIs10000WithAWarning) {
   EXPECT_TRUE(warns(model, "rope_theta is absent: 10000"));
 }
 
-// The factor 32 of Llama 3.2's config.json cannot be expressed in params.json.
+// Llama 3.2's params.json does not state the factor 32 of its config.json. An override can.
 TEST(ParamsJson, UseScaledRopeMeansLlama31sParameters) {
   const ModelSpec model = resolved(meta_with(R"("rope_theta": 5e5, "use_scaled_rope": true)"));
   EXPECT_EQ(only(model).spec.scaling, Scaling(Llama3Scaling{8, 1, 4, 8192}));

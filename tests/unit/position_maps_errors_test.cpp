@@ -190,7 +190,7 @@ TEST_F(PositionMapsErrors, OptionsThatMapsDoNotUseAreRefused) {
 }
 
 // A bound of 2^62 positions or more counts as no bound.
-TEST(PositionMaps, AnUnreachableAngleGivesAnyDistance) {
+TEST(PositionMaps, AnUnreachableAngleBoundsNoDistance) {
   EXPECT_EQ(positions_to(0x1p21, 0x1p-40), std::int64_t{1} << 61);
   EXPECT_EQ(positions_to(0x1p22, 0x1p-40), any_distance);
   EXPECT_EQ(positions_to(1, -0.25), 4);

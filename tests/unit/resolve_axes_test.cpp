@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Configs with several position axes: mrope_section lists, vision towers and diffusion
-// transformers. tests/golden/axis_rows_golden_test.cpp compares their rows with other programs'.
+// transformers. tests/golden/rope_index_golden_test.cpp compares their rows with other programs'.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rotary embedding of each layer: one for all layers, or one for each layer type.
+// Tests the rotary embedding of each layer, the softcap, and values of single layers.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -96,8 +96,8 @@ std::optional<Origin> origin_of_softcap(const ModelSpec& model) {
   return {};
 }
 
-// Gemma 2's class caps scores at 50 if the key is absent; null means no cap. The code of other
-// known families does not read the key.
+// The classes of Gemma 2 and VaultGemma cap scores at 50 if the key is absent; null means no cap.
+// The classes of other known families do not read the key.
 TEST(ResolveSoftcap, ComesFromTheConfigOrTheClass) {
   for (const std::string_view family : {"gemma2", "vaultgemma"}) {
     const ModelSpec silent = resolved(test::model_with(family));

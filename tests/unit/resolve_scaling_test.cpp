@@ -87,7 +87,7 @@ TEST(ResolveScaling, YarnTakesABetaOfZeroAsAbsent) {
   EXPECT_EQ(rule.ramp, YarnRamp::whole_pairs);
 }
 
-// The key must be present, but may be null. A null factor means the ratio of the context lengths.
+// The key `factor` must be present, but may be null. Null means the ratio of the context lengths.
 TEST(ResolveScaling, YarnFactorMayBeNull) {
   const auto rule = std::get<YarnScaling>(scaling_of(
       R"("rope_type": "yarn", "factor": null, "original_max_position_embeddings": 1024)"));

@@ -84,7 +84,7 @@ TEST(SilentMistakes, UnknownLayerTypesAreRefused) {
   // Unknown types are accepted if rope_parameters has a dictionary for each.
   EXPECT_TRUE(resolve(llama_with(R"("layer_types": ["x", "y"], "rope_parameters": {
       "x": {"rope_theta": 10000}, "y": {"rope_theta": 500000}})")));
-  // Accepts all names that config classes of Transformers 5.23 allow, and older names.
+  // All names that config classes of Transformers 5.23 allow are accepted, and older names.
   for (const std::string_view name : {"full_attention",
                                       "sliding_attention",
                                       "chunked_attention",

@@ -121,7 +121,7 @@ TEST(Sources, NameTheClassForKeysMissingInGemma3) {
   EXPECT_EQ(source_of(model.sources, "layer_types"), "class_default layer_types");
 }
 
-TEST(Sources, ContextsComeFromGemmasClasses) {
+TEST(Sources, ContextsComeFromGemmasClassesUnlessStated) {
   const auto context_of = [](std::string_view members) {
     const std::string config = "{" + std::string(members) + R"(, "num_hidden_layers": 6})";
     return resolved(config).rotary.front().trained_context_tokens;

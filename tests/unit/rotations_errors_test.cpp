@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// make_rotations refuses invalid frequencies and positions.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// If the text of a spec is invalid, the error says what is wrong and where.
 #include <gtest/gtest.h>
 
 #include <source_location>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// A spec read from JSON text equals the struct that it describes.
 #include "rotary/spec_json.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results, strides, dtypes, positions, and frequencies given as a list.
 #include "rotary/tensor_view.hpp"
 
 #include <gtest/gtest.h>

@@ -35,7 +35,7 @@ std::string yarn_with(std::string_view members) {
 
 // Transformers 4.51 to 4.55 replaced the factor by max_position_embeddings / original. The quotient
 // is 1 for the config in Qwen2.5's model card, so YaRN was off, and 1.25 for Qwen3.
-TEST(Traps, TheStatedYarnFactorWins) {
+TEST(Traps, TheStatedYarnFactorIsKept) {
   const auto config = [](std::string_view positions) {
     return R"({"model_type": "qwen2", "head_dim": 128, "num_hidden_layers": 2,
                "max_position_embeddings": )" +

@@ -49,7 +49,7 @@ struct RandomParameter {
   }
 };
 
-// Random parameters that the rule accepts.
+// A rule of this name with random valid parameters.
 Scaling random_rule(std::string_view name, Random& random) {
   for (int attempt = 0; attempt < 1000; ++attempt) {
     Scaling scaling = scaling_named(name).value();

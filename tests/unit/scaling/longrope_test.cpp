@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// LongRoPE: two lists and the choice between them.
 #include <vector>
 
 #include "support/resolving.hpp"
@@ -103,7 +102,7 @@ TEST(LongRopeRule, IsReadFromAConfig) {
   EXPECT_EQ(phimoe.long_mscale, 1.125);
 }
 
-TEST(LongRopeRule, AConfigsFactorWinsWithAWarning) {
+TEST(LongRopeRule, AConfigsFactorReplacesTheRatioWithAWarning) {
   constexpr std::string_view beside = R"(, "original_max_position_embeddings": 4096)";
   const auto other = test::resolved(config_with(beside, R"("type": "longrope", "factor": 16)"));
   EXPECT_EQ(std::get<LongRopeScaling>(other.rotary.front().spec.scaling).factor, 16);

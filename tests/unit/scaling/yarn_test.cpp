@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// YaRN: the ramp and the attention factor.
 #include "support/resolving.hpp"
 #include "support/scaling_rules.hpp"
 
