@@ -72,9 +72,11 @@ void turn_features(MappedVector& vector, const HeadWindow& window, std::span<con
   std::vector<bool> turns(vector.features.size(), false);
   vector.sizes.clear();
   const bool neighbours = reads_neighbours(window.pairing);
+  const std::int64_t of_block = window.pairs() / window.blocks;
   for (std::int64_t i = 0; i < window.pairs(); ++i) {
-    const std::int64_t first = window.first_feature + (neighbours ? 2 * i : i);
-    const std::int64_t second = neighbours ? first + 1 : first + window.pairs();
+    const std::int64_t first =
+        window.first_feature + (neighbours ? 2 * i : i + i / of_block * of_block);
+    const std::int64_t second = neighbours ? first + 1 : first + of_block;
     const auto x = static_cast<std::size_t>(first);
     const auto y = static_cast<std::size_t>(second);
     vector.sizes.push_back(std::hypot(vector.features[x], vector.features[y]));
