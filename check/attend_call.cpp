@@ -21,7 +21,6 @@ void read(const QuantizedHeadsView& view, HeadsView& elements, HeadsView& scales
   scales = {view.scales, DType::f32, n, {.batch = s.batch, .token = s.token, .head = s.head}};
 }
 
-// Calls use() with the keys and values as the call takes them: 8-bit, in pages, or neither.
 template <class Use>
 auto with_keys(const AttendCall& call, const Use& use) {
   if (call.in_int8) return use(call.quantized_keys());
@@ -29,7 +28,7 @@ auto with_keys(const AttendCall& call, const Use& use) {
   return use(call.k, call.v);
 }
 
-// The index of a pair's number in a mask. An extent of 1 serves every index.
+// The index in a mask of the number for a query and a key. A mask extent of 1 serves every index.
 struct InMask {
   HeadIndex query;
   std::int64_t column = 0;

@@ -44,7 +44,7 @@ struct AttendCall : AttentionViews {
   HeadsView v_scales;
   std::optional<BlockTable> table;  // k and v are pages
   AttendOptions options;
-  // Set for attend_mapped().
+  // The map and its frequencies are only for attend_mapped().
   std::optional<PositionMap> map;
   const Frequencies* frequencies = nullptr;
 
@@ -61,7 +61,7 @@ struct AttendCall : AttentionViews {
 // The number that the additive mask adds to a query's score in this column; 0 without a mask.
 [[nodiscard]] double number_at(const AttendOptions& options, const HeadIndex& query,
                                std::int64_t column);
-// Whether the boolean mask keeps the pair visible.
+// Whether the boolean mask lets the query see this column; true without a mask.
 [[nodiscard]] bool leaves(const AttendOptions& options, const HeadIndex& query,
                           std::int64_t column);
 
@@ -76,7 +76,7 @@ struct CheckedRow {
   HeadIndex place;
   const ExactRow& exact;
   const ComputedRow& computed;
-  std::optional<std::int64_t> parts;  // number of parts into which a map cuts the keys
+  std::optional<std::int64_t> parts;  // for attend_mapped_error_bound(); empty without a map
   bool is_bounded = false;            // whether the contract covers the scores
 };
 void for_each_row(const AttendCall& call, const reference::AttentionEncoding& definition,

@@ -20,7 +20,7 @@ double norm(std::span<const double> head) {
   return std::sqrt(squares);
 }
 
-// A NaN counts as infinite.
+// Keeps the largest magnitude so far of each feature. A NaN counts as infinite.
 void raise(std::vector<double>& largest, std::span<const double> numbers) {
   for (std::size_t f = 0; f < numbers.size(); ++f)
     largest[f] = std::max(largest[f], std::isnan(numbers[f]) ? infinity : std::abs(numbers[f]));

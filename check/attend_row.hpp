@@ -64,9 +64,9 @@ class ExactRow {
   [[nodiscard]] std::string fault(const ComputedRow& computed,
                                   const std::optional<std::int64_t>& parts) const;
 
-  // The bound of each feature of out, from the size of each key's own score. The largest size gives
-  // useless bounds if a bias makes distant scores very negative, because distant keys then have
-  // hardly any weight. A weight's relative error e changes the result by e * weight * |v - out|.
+  // The bound of each feature of out, from each key's own score size. The row's largest size gives
+  // useless bounds if a bias makes distant scores very negative: distant keys then have hardly any
+  // weight. A weight's relative error e changes the result by e * weight * |v - out|.
   [[nodiscard]] std::vector<double> bounds_by_key(DType dtype) const;
 
  private:
@@ -77,7 +77,7 @@ class ExactRow {
 
   AttendedRow row_;
   std::vector<SeenKey> keys_;
-  std::vector<double> values_;  // [keys][features], with the added vectors
+  std::vector<double> values_;  // [keys][features]: value + added
   std::vector<double> largest_;
   std::vector<double> largest_added_;
   std::vector<double> weights_;  // [keys]

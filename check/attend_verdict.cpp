@@ -287,7 +287,7 @@ class SequenceRows {
                           }));
   }
 
-  // ClippedAngle has a part for each pair and one for the other keys; other maps have three parts.
+  // The most attentions that are merged: with ClippedAngle, one for each pair and one more; else 3.
   [[nodiscard]] std::optional<std::int64_t> parts() const {
     if (!call_.map) return {};
     const bool clips = std::holds_alternative<ClippedAngle>(*call_.map);

@@ -19,10 +19,10 @@ using Vector = std::vector<long double>;
 struct LinearToken {
   reference::MappedVector vector;
   double feature_error = 0;
-  double largest = 1;  // its largest feature, at least 1
+  double largest = 1;  // the largest feature of elu(x) + 1, at least 1; 1 for exponentials
 };
 
-// A key and its value. `token` is empty if the contract does not cover the key or the value.
+// A key and its value. Queries that see a key without `token` are not checked.
 struct LinearKey {
   std::optional<LinearToken> token;
   Vector value;

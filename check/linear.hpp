@@ -38,10 +38,10 @@ struct LinearCall {
   std::optional<SegmentMap> segments = {};
   double epsilon = 1e-6;
   std::optional<LinearTurn> turn = {};
-  // The number of tokens of an earlier call. The next token continues the last document of that
-  // call, even with another segment.
+  // The number of tokens that an earlier call processed. The token after them continues the last
+  // document, even with another segment.
   std::int64_t earlier = 0;
-  // out's first token is this query.
+  // Index of the query in out's first token.
   std::int64_t first_query = 0;
   // Skips rows in which a feature has a larger exponent.
   double largest_exponent = std::numeric_limits<double>::infinity();

@@ -6,7 +6,7 @@
 
 namespace rotary::check {
 
-// The comparison of a call's results with exact ones.
+// The result of comparing a call's results with exact ones.
 struct Verdict {
   std::string fault = {};        // names the first number beyond its bound; empty: none
   std::int64_t rows_beyond = 0;  // rows with numbers that the contract does not cover

@@ -23,7 +23,7 @@ struct AttentionCase {
   Heads turned_k;                             // A R(j) k_j
   std::vector<std::int64_t> query_positions;  // [batch][queries]
   std::vector<std::int64_t> key_positions;    // [batch][keys]
-  std::vector<std::int64_t> ranks;  // [batch][keys], unpadded keys before a key in its document
+  std::vector<std::int64_t> ranks;  // [batch][keys]: unpadded keys before this one in its document
 };
 [[nodiscard]] AttentionCase case_of(const AttentionInputs& inputs, const Attention& attention);
 

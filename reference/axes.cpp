@@ -19,8 +19,8 @@ std::vector<std::int64_t> order_of(const Axes& axes) {
   return order;
 }
 
-// The pairs of one axis and their entries of the table: inv_freq[0::2] and inv_freq[1::2] in
-// PixtralRotaryEmbedding, otherwise the axis's own arange.
+// One axis's pairs and their entries in the table: inv_freq[0::2] and inv_freq[1::2] for in_turn
+// (PixtralRotaryEmbedding), otherwise 0, 1, ….
 Pairs columns(const Axes& axes, std::int64_t axis, std::int64_t turn) {
   Pairs freq;
   const auto count = static_cast<std::int64_t>(axes.pairs.size());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // x * cos + rotated(x) * sin, RoFormer (arXiv 2104.09864) eq. 34. In version 5 the last pair is
 // (-x_d, x_{d-1}); widely copied code has (-x_{d-1}, x_d), which is no rotation. rotated(x) is
-// rotate_every_two for pairing interleaved, rotate_half for half. A pairing that moves pairs moves
-// them to the order that it writes, then rotates there, as DeepSeek-V3's
+// rotate_every_two for pairing interleaved, rotate_half for half. A pairing that moves pairs first
+// puts them in the order that it writes, then rotates them, as DeepSeek-V3's
 // apply_rotary_pos_emb_interleave does in Transformers.
 #include <algorithm>
 #include <cstddef>

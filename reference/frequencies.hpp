@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The frequencies of a RotarySpec in long double. Each scaling rule follows its definition.
+// The frequencies of a RotarySpec in long double.
 #pragma once
 
 #include <cstdint>

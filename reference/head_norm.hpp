@@ -11,7 +11,7 @@
 
 namespace rotary::reference {
 
-// The normalized x [heads][features].
+// A normalised token. Each list is [heads][features].
 struct NormalizedToken {
   std::vector<long double> y;
   std::vector<long double> gain;              // weight_offset + weight, or 1

@@ -30,7 +30,7 @@ SquareMatrix rotation_matrix(const HeadWindow& window, std::span<const CosSin> a
   const bool to_neighbours = writes_neighbours(window.pairing);
   SquareMatrix matrix(d);
   for (std::size_t i = 0; i < d / 2; ++i) {
-    const std::size_t low = i + i / of_block * of_block;  // halves within block i / of_block
+    const std::size_t low = i + i / of_block * of_block;  // first feature of pair i by halves
     const std::size_t x = from_neighbours ? 2 * i : low;
     const std::size_t y = from_neighbours ? 2 * i + 1 : low + of_block;
     const std::size_t first = to_neighbours ? 2 * i : low;

@@ -21,9 +21,9 @@ struct Bucket {
 };
 [[nodiscard]] Bucket t5_bucket(std::int64_t relative_position, const T5Buckets& spec);
 
-// By Press et al.'s recursion.
+// Slopes by Press et al.'s recursion.
 [[nodiscard]] std::vector<long double> alibi_slopes(const Alibi& alibi);
-// By MPT's formula, which gives the same numbers.
+// Slopes by MPT's formula, which gives the same numbers.
 [[nodiscard]] std::vector<long double> mpt_slopes(std::int64_t heads, long double bias_max);
 
 // The bias, and the sum of its terms' magnitudes.

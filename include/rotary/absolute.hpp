@@ -25,7 +25,7 @@ namespace rotary {
 // Sinusoidal encodings: p(t) holds the sines and cosines of the angles t * inv_freq[k].
 // docs/theory/absolute.md lists the models and their tables.
 
-// The features that hold the sine and the cosine of pair k; half is floor(dim / 2).
+// The features that hold the sine and the cosine of pair k; half is the number of pairs.
 enum class SinusoidalLayout : std::int32_t {
   interleaved = 1,   // (2k, 2k + 1): Attention Is All You Need, DistilBERT, XLM
   sin_then_cos = 2,  // (k, half + k): tensor2tensor, fairseq, Marian, Whisper

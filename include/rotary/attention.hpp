@@ -30,8 +30,8 @@ namespace rotary {
 // Whether a query may see keys after its own position.
 enum class AttentionOrder : std::int32_t { bidirectional = 1, causal = 2 };
 
-// The keys of its sequence that a query sees. A query at position i sees a key at position j if i -
-// left <= j <= i + right, or if the key is among the first `sinks` keys of the sequence. With
+// The keys that a query sees in its sequence. A query at position i sees a key at position j if
+// i - left <= j <= i + right, or if the key is among the first `sinks` keys of the sequence. With
 // AttentionOrder::causal, j <= i must hold, too.
 struct AttentionMask {
   AttentionOrder order = {};  // must be given
@@ -96,7 +96,7 @@ struct AttentionEncoding {
   // xPos their roles are query and key.
   const Rotations* q_rotations = nullptr;
   const Rotations* k_rotations = nullptr;
-  const RelativeBias* bias = nullptr;  // has q's heads
+  const RelativeBias* bias = nullptr;  // with q's number of heads
   // The frequencies that cached keys were rotated with; required without k_rotations if q_rotations
   // are for some contexts only (Rotations::contexts(): dynamic NTK, LongRoPE). A cache filled under
   // other frequencies gives wrong scores. So attend() refuses keys whose last position is not below

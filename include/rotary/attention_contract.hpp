@@ -18,7 +18,7 @@ namespace rotary {
 // The quantities that the error of attend() depends on, for one query of one head.
 struct AttendedRow {
   std::int64_t head_dim = 0;
-  std::int64_t keys = 0;  // that the query sees; the bound is useful up to about 2^22
+  std::int64_t keys = 0;  // number that the query sees; the bound is useful up to about 2^22
   // The largest |scale * factor| * |q| * (|k| + |a|) + |bias| + |number of the additive mask| of a
   // visible key. |q|, |k| and |a| (shaw_keys) are Euclidean norms after rotation. |bias| is the sum
   // of magnitudes of its formula's terms (key_position: |slope| * (|key| + |query|)).

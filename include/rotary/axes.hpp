@@ -78,7 +78,7 @@ inline constexpr std::array all_axis_exponents = {AxisExponents::shared, AxisExp
 
 // Lists have one entry for each axis, in the order of a position's coordinates (except `order`).
 struct Axes {
-  std::vector<std::int64_t> pairs;  // each >= 1, in sum rotary_dim / 2 (mrope_section)
+  std::vector<std::int64_t> pairs;  // each >= 1; the sum is rotary_dim / 2 (mrope_section)
   AxisArrangement arrangement = AxisArrangement::blocks;
   Required<AxisExponents> exponents;
   // The order in which axes get pairs: {1, 0} for models that put w before h. Empty: 0, 1, ….

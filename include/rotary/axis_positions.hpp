@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Positions of tokens on several axes: time, row and column of image and video patches, as integers
-// or real numbers. docs/theory/axes.md says which models read which.
+// or real numbers. docs/theory/axes.md says which positions each model reads.
 //
 //   const auto grid = grid_positions({.rows = 4, .columns = 6});  // [3][24]: time, row, column
 //   if (!grid) return fail(grid.error().message);

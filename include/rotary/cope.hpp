@@ -30,7 +30,7 @@ struct Cope {
 [[nodiscard]] ROTARY_API Status add_cope(const ScoresView& scores, const ConstHeadsView& q,
                                          const Cope& cope, const BiasRange& range) noexcept;
 
-// The inputs of add_cope(); scores from before the call.
+// The inputs of add_cope(), with the scores from before the call.
 struct CopeInputs {
   ConstScoresView scores;
   ConstHeadsView q;

@@ -56,7 +56,7 @@ struct ParameterFacts {
   std::string_view name;  // the member; for scaling rules the key in configs
   ParameterShape shape = ParameterShape::one;
   ParameterKind kind = ParameterKind::learned;
-  ParameterBounds bounds = any_number;  // of doubles, and of integers of scaling rules
+  ParameterBounds bounds = any_number;  // for doubles, and for integers of scaling rules
   std::string_view meaning = {};        // one line
   ParameterStart start = {};
 };
@@ -84,7 +84,7 @@ struct NamedEnumerator {
   Enum value;
   std::string_view name;
 };
-template <class Enum>  // compilers without P1816
+template <class Enum>  // for compilers without P1816
 NamedEnumerator(Enum, std::string_view)->NamedEnumerator<Enum>;
 
 // The name of an enumerator; "" for other values.

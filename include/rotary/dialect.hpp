@@ -32,7 +32,7 @@ enum class Engine : std::int32_t {
   vllm = 3,
   mlx = 4,          // mlx-lm
   onnxruntime = 5,  // ONNX Runtime with caches made by onnxruntime-genai
-  sglang = 6,       // one version
+  sglang = 6,       // only one version is known
 };
 
 // Every enumerator, in order.
@@ -105,7 +105,7 @@ struct EngineFacts {
   // The releases that were run or read, in order. Empty: only the version in `source`.
   std::span<const EngineVersion> releases = {};
 };
-// The facts of one engine; static.
+// The facts of one engine. They live as long as the program.
 [[nodiscard]] ROTARY_API const EngineFacts& facts_of(Engine engine) noexcept;
 
 // Number of families for which some release of the engine was run or read.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Marks what the shared library exports. */
+/* Marks the symbols that the shared library exports. */
 #ifndef ROTARY_EXPORT_H
 #define ROTARY_EXPORT_H
 

@@ -48,7 +48,7 @@ struct Frequencies {
   double attention_factor = 1;  // A: multiplies cos and sin; scores grow by A^2
   // The context lengths with these frequencies: all, unless the rule depends on the length.
   ContextRange contexts = {};
-  // As in the spec.
+  // xpos, numerics and rounding are those of the spec.
   std::optional<Xpos> xpos = {};  // query and key need separate rows (Role)
   Numerics numerics = Numerics::exact;
   Rounding rounding = Rounding::every_step;

@@ -82,7 +82,7 @@ enum class FoundArithmetic : std::int32_t {
 
 // A rotation, and how well it explains the numbers.
 struct Explanation {
-  std::vector<Cause> causes = {};  // at most two; empty: as configured
+  std::vector<Cause> causes = {};  // at most two, and one of positions; empty: as configured
   double residual = 0;             // |predicted - seen| / |seen| over the sample
   double bit_equal = 0;            // share of features with equal bits
   FoundArithmetic arithmetic = FoundArithmetic::exact;
@@ -112,7 +112,7 @@ enum class Verdict : std::int32_t {
 struct FoundStructure {
   HeadWindow window;
   double attention_factor = 1;
-  double deviation = 0;  // relative, of the lengths after from A * the lengths before
+  double deviation = 0;  // relative difference between lengths after and A * lengths before
   bool rotated = true;   // false: no feature changed
 };
 
@@ -144,7 +144,7 @@ struct Identification {
   std::optional<std::int64_t> first_position;  // found, if no positions were given
   // The positions read from the numbers, if they differ from the explanation's or some are missing.
   std::optional<ReadPositions> positions;
-  std::int64_t checked_tokens = 0;  // number compared one by one, with all heads
+  std::int64_t checked_tokens = 0;  // tokens compared one by one, with all heads
   // The narrowest of bf16, f16 and f32 that holds all numbers of `after`.
   DType dtype = DType::f32;
   double tolerance = 0;     // the largest residual that the arithmetic of the dtype explains

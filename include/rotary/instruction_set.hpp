@@ -28,7 +28,7 @@ namespace rotary {
 
 // How a decode step prefetches cached keys and values: "pages", which is faster on Zen 4, or
 // "lines", with which rotate() also prefetches large tensors. Chosen once, by the environment
-// variable ROTARY_KEY_FETCHING or the processor's family; results do not depend on it. Error:
+// variable ROTARY_KEY_FETCHING or the processor's model; results do not depend on it. Error:
 // unsupported, if the variable names neither; attend() then fails, too.
 [[nodiscard]] ROTARY_API Result<std::string_view> key_fetching() noexcept;
 

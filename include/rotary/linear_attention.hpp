@@ -85,8 +85,8 @@ struct NumeratorRotations {
 using SegmentMap = TokenArray<std::int32_t>;
 
 // The sums over earlier keys and values, in the caller's memory; contiguous. All zeros: no keys
-// yet. A call starts from the state and adds its keys to it. With segments, its first token
-// continues the state's document, and the new state is that of its last document.
+// yet. A call starts from the state and adds its keys to it. With segments, the call's first token
+// continues the state's document, and the new state is that of the call's last document.
 struct LinearState {
   std::span<double> values;  // Σ R ϕ(k) vᵀ: [batch][k heads][features][v features]
   std::span<double> keys;    // Σ ϕ(k), not rotated: [batch][k heads][features]

@@ -85,7 +85,7 @@ struct RotaryDifference {
 struct ModelDifference {
   std::int64_t context_tokens = 0;
   std::vector<FieldDifference> fields;   // except those of rotary embeddings
-  std::vector<RotaryDifference> rotary;  // those that some layer uses
+  std::vector<RotaryDifference> rotary;  // one for each combination that some layer uses
 
   // False: rows agree up to row_tolerance, and all else that affects positions is equal.
   [[nodiscard]] ROTARY_API bool differs() const noexcept;

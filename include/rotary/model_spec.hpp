@@ -178,12 +178,12 @@ struct ResolveOptions {
   ModelPart part = ModelPart::text;            // the part to read
 };
 
-// Reads a Hugging Face config.json (UTF-8) with old or new keys, or the transformer/config.json of
-// a diffusion model. If a model has several parts, reads options.part. Families beyond
-// known_families() need options.pairing. Errors name the key, the requirement and what was got:
-// malformed_input for bad JSON (duplicate keys and depth beyond 64 included) and for missing or
-// mistyped values; unsupported for an unknown rope_type or rope key, and for an unknown family
-// without options.pairing; invalid_argument for options, such as a part that the config lacks.
+// Reads a Hugging Face config.json (UTF-8) with old or new keys, a params.json (Meta, Mistral), or
+// a diffusion model's transformer/config.json. If a model has several parts, reads options.part.
+// Families beyond known_families() need options.pairing. Errors name the key, the requirement and
+// what was got: malformed_input for bad JSON (also duplicate keys and depth beyond 64) and for
+// missing or mistyped values; unsupported for an unknown rope_type or rope key, and for an unknown
+// family without options.pairing; invalid_argument for options, such as a part that is absent.
 [[nodiscard]] ROTARY_API Result<ModelSpec> resolve(std::string_view config_json,
                                                    const ResolveOptions& options = {}) noexcept;
 

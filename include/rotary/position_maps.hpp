@@ -98,8 +98,8 @@ struct MappedAttention {
 // Causal attend() for unrotated queries and keys, which scores a query and a key at their
 // relative_position(). The call runs one attention for each range of distances, with the range's
 // rotations, and merges the results by log-sum-exp. ReRope, LeakyReRope and SelfExtend have two
-// ranges, DualChunk has three. ClippedAngle has one more than the number of rotary pairs that reach
-// max_angle within the call's distances.
+// ranges, DualChunk has three. ClippedAngle has at most one more than the number of rotary pairs
+// that reach max_angle within the call's distances.
 //
 // Memory is linear in the tokens. attend_mapped_error_bound (attention_contract.hpp) bounds the
 // result. The bits of a query do not depend on the executor, which is called several times. On an

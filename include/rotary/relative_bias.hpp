@@ -309,7 +309,7 @@ struct Describe<Tisa> {
   }
 };
 
-// The alternatives of RelativeBias. It is a struct, so a new alternative changes no symbol name.
+// The alternatives of RelativeBias, a struct: a new alternative changes no symbol name.
 using RelativeBiases = std::variant<T5Bias, Alibi, KerpleLog, KerplePower, Fire, Sandwich, Tisa>;
 // One relative bias with its parameters.
 struct RelativeBias : RelativeBiases {

@@ -199,7 +199,7 @@ typedef struct rotary_frequencies rotary_frequencies;
 #ifndef ROTARY_CORE_ONLY
 
 /* The frequencies of rotary embedding 0, 1, … of the model, for the context_tokens of its
- * rotary_resolve_options. These are required if frequencies depend on the context. */
+ * rotary_resolve_options, which must be given if frequencies depend on the context. */
 ROTARY_API rotary_status rotary_frequencies_of_model(const rotary_model* model, int64_t rotary,
                                                      rotary_frequencies** out);
 

@@ -79,7 +79,7 @@ enum { ROTARY_NORM_BEFORE_ROTATION = 1, ROTARY_NORM_AFTER_ROTATION = 2 };
 typedef struct rotary_head_norm {
   size_t struct_size;
   const float* weight;  /* [features], or [heads][features] over all heads; NULL: none */
-  size_t weight_count;  /* 0 for none */
+  size_t weight_count;  /* elements of weight; 0 for none */
   double weight_offset; /* Gemma: 1 */
   double epsilon;
   int32_t over; /* ROTARY_NORM_OVER_… */
@@ -137,8 +137,8 @@ typedef struct rotary_rotated_at {
 #define ROTARY_ROTATED_AT_INIT \
   { sizeof(rotary_rotated_at), NULL, NULL }
 
-/* Makes rotations that move keys from `from` to `to`, for all layers with the same spec. If all
- * tokens move by one distance, they share a row, with strides of 0. options may be NULL. */
+/* Makes rotations that move keys from `from` to `to`, for all layers with the same spec. With equal
+ * frequencies and one whole distance, tokens share a row (strides of 0). options may be NULL. */
 ROTARY_API rotary_status rotary_shift_make(const rotary_rotated_at* from,
                                            const rotary_rotated_at* to,
                                            const rotary_rotations_options* options,

@@ -209,7 +209,7 @@ struct Describe<DoublingNtkScaling> {
   static bool depends_on_context(const DoublingNtkScaling& /*rule*/) noexcept { return true; }
 };
 
-// The choice of LongRoPE's list; by_context compares the context with the original one.
+// The choice between LongRoPE's lists. by_context: the long one beyond the original context.
 enum class LongRopeSwitch : std::int32_t { by_context = 1, always_short = 2, always_long = 3 };
 
 template <>
@@ -478,7 +478,7 @@ struct ContextRange {
   friend bool operator==(const ContextRange&, const ContextRange&) = default;
 };
 
-// The alternatives of Scaling. It is a struct, so a new alternative changes no symbol name.
+// The alternatives of Scaling, a struct: a new alternative changes no symbol name.
 using ScalingRules = std::variant<NoScaling, LinearScaling, NtkScaling, YarnScaling, Llama3Scaling,
                                   DynamicNtkScaling, LongRopeScaling, ProportionalScaling,
                                   MixedNtkScaling, NtkByPartsScaling, ClippedScaling, RetNetScaling,

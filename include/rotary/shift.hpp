@@ -71,8 +71,8 @@ struct ShiftOptions {
 // shift() for quantized keys, with f32 rows. Let z be the rotated elements in float32, and m the
 // largest |z| of the head, features outside the window included. The new elements are z * 127/m,
 // rounded to nearest even, and the new scale is scale * m/127. shift_int8_error_bound
-// (numeric_contract.hpp) bounds the error. A head of zeros gets scale 0. If a scale is not finite,
-// it and its keys are unchanged. Old elements may be -128; new ones are not.
+// (numeric_contract.hpp) bounds the error. A head of zeros gets scale 0. A scale that is NaN or Inf
+// stays NaN or Inf. Old elements may be -128; new ones are not.
 [[nodiscard]] ROTARY_API Status shift(const QuantizedHeadsView& keys, const Rotations& by,
                                       const ShiftOptions& options = {}) noexcept;
 [[nodiscard]] ROTARY_API Status shift(const QuantizedHeadsView& keys, const RotatedAt& from,

@@ -23,7 +23,7 @@ namespace rotary {
 // calling thread, with the same bits, and the destructor waits for no thread. Threads started there
 // work as usual. A task that forks must not return in the child.
 //
-// The library, if loaded with dlopen(), may be unloaded when no Threads is left.
+// A library loaded with dlopen() may be unloaded when all Threads objects are destroyed.
 class Threads {
  public:
   // concurrency includes the calling thread: 2 starts one thread. 0: the number of processors in

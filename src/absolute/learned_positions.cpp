@@ -56,7 +56,6 @@ Status check_rows_exist(std::string_view name, const TableRows& rows, const Toke
   return {};
 }
 
-// Checks the indices of a lookup. name: the beginning of messages.
 Status check_indices(std::string_view name, const TableRows& rows, const TokenExtents& n,
                      std::int64_t count) {
   if (std::holds_alternative<TokenArray<double>>(rows.indices)) {

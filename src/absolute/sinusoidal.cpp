@@ -45,7 +45,7 @@ void load_runs(const Task& task, const TokenIndex& at, const BlockRuns& runs, Ru
   }
 }
 
-// Each operation processes the cosines and sines of one token's block.
+// The operations fill, add and shift process the cosines and sines of one token's block.
 void fill(const Task& task, const TokenIndex& at, const PairBlock& block) {
   const BlockRuns runs = runs_of(task.sinusoidal.spec, block);
   RunValues values;

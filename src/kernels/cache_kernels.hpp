@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels for the KV cache and for head norms, under the contract of kernels.hpp: rounding to the
-// stored dtype, and RMS norms.
+// Kernels for the KV cache and for head norms, under the contract of kernels.hpp.
 #pragma once
 
 #include <cstdint>

@@ -76,7 +76,7 @@ HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> round_number_to_bf16(D, hn::Vec<D> v
   return hn::Add(hn::Add(bits, hn::Set(du, 0x7FFF)), odd);
 }
 
-// As round_number_to_bf16(), for any NaN too. NaN becomes the NaN with all bits set: the cheapest.
+// As round_number_to_bf16(), but for any NaN: it becomes the one with all bits set, the cheapest.
 template <class D>
 HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> round_to_bf16(D d, hn::Vec<D> value) {
   const hn::RebindToUnsigned<D> du;

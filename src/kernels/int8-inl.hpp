@@ -146,7 +146,7 @@ struct Int8Rest {
   std::int64_t after_count;
 };
 
-// Not inlined: most heads have no such features.
+// Not inlined: most heads have no unrotated features.
 HWY_NOINLINE float largest_of_rest(const Int8Rest rest) {
   return std::max(largest_of(rest.before, rest.before_count),
                   largest_of(rest.after, rest.after_count));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contract of the kernels for quantized keys, which extends kernels.hpp: int8 elements with a
+// The contract of the kernels for quantized heads, which extends kernels.hpp: int8 elements with a
 // float32 scale for each head and token.
 #pragma once
 

@@ -39,7 +39,7 @@ struct AxisRowsJob {
 };
 inline constexpr std::int64_t most_axes = 8;
 
-// Makes a part of one row from given phases, for a fractional position.
+// Makes a part of one row from given phases, without anchor and step.
 struct PhaseRowJob {
   const std::uint64_t* phases;  // [lanes], units of 2^-64 turn; 0 for padding
   std::int64_t lanes;           // multiple of lane_multiple

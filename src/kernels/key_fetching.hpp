@@ -7,7 +7,7 @@ namespace rotary::kernels {
 // Two ways to prefetch. They change the time, not the results (docs/decisions.md, 0012).
 enum class KeyFetching {
   lines,  // every line of a key, into L1, 4 KiB ahead; keys and values are read alternately
-  pages,  // two lines of the next page of keys, to keep the processor's own prefetching going
+  pages,  // two lines of the next page, to keep the processor's own prefetching going
 };
 
 // The faster way on this processor as measured: `pages` on AMD Zen 4, `lines` elsewhere.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linear attention: the exponential, and products of small matrices that hold a block of the result
-// in registers. e^x = 2^n e^r, where r = x - n ln 2 is subtracted in two steps and |r| <= 0.35. The
+// in registers. e^x = 2^n e^r, where n ln 2 is subtracted from x in two steps, and |r| <= 0.35. The
 // Taylor series of e^r ends where the next term is below a tenth of a rounding error
 // (docs/numeric-contract.md).
 
@@ -170,7 +170,7 @@ Real dot(const Real* a, const Real* b, std::int64_t count) {
   return hn::GetLane(hn::SumOfLanes(d, sum));
 }
 
-// Converts a Real to double; store_rounded() converts it back.
+// Loads Real numbers as double; store_rounded() converts them back.
 template <class D>
 HWY_INLINE hn::Vec<D> load_double(D d, const float* from) {
   return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), from));

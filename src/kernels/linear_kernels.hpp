@@ -48,7 +48,7 @@ template <class Real>
 struct LinearElements {
   void (*widen)(const void* src, Real* dst, std::int64_t count);
   void (*elu_plus_one)(const void* src, Real* dst, std::int64_t count);
-  void (*divide)(const Real* src, Real by, void* dst, std::int64_t count);  // rounds once more
+  void (*divide)(const Real* src, Real by, void* dst, std::int64_t count);  // dst = src / by
 };
 
 struct LinearKernels {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients are summed in an order that does not depend on strides. If the bias depends only on the
-// distance, a head's score gradients are first summed for each distance, over batch rows, rows and
-// columns. Each distance is then evaluated once. FIRE is summed row by row. Other biases are summed
-// pair by pair, over batch rows, rows, columns and heads.
+// Gradients are summed in an order that does not depend on strides. For a bias of the distance, a
+// head's score gradients are first summed for each distance, over batch rows, rows and columns.
+// Each distance is then evaluated once. FIRE is summed row by row. Other biases, and distances too
+// many for PairPositions::distances(), go pair by pair, over batch rows, rows, columns and heads.
 #include <algorithm>
 #include <vector>
 

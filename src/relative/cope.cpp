@@ -40,8 +40,8 @@ TablePlace place_of(double position) noexcept {
   return {.lower = row, .upper = share > 0 ? row + 1 : row, .share = share};
 }
 
-// The gates, positions and table places of one row of scores at a time. Holds the table and
-// buffers, so one object serves a whole call.
+// The gates and table places of one row of scores at a time. Holds the table and buffers, so one
+// object serves a whole call.
 class ContextualRow {
  public:
   // Requires checked arguments. Reads the table rows that positions can reach. No position exceeds
@@ -102,7 +102,7 @@ class ContextualRow {
   [[nodiscard]] std::span<const double> table_row(std::int64_t row) const noexcept {
     return std::span(table_).subspan(to_size(row) * query_.size(), query_.size());
   }
-  // Number of rows of the table that this block can reach.
+  // Number of rows of the table that positions can reach.
   [[nodiscard]] std::int64_t table_rows() const noexcept { return table_rows_; }
 
  private:
@@ -208,7 +208,7 @@ class RowGradient {
 
   void add(const ConstScoresView& d_scores, ScoreIndex at, std::int64_t keys) {
     std::fill(products_.begin(), products_.end(), 0.0);
-    double positions = 0;  // sum of the gradients of the positions of the keys so far
+    double positions = 0;  // gradients of the positions, summed over the keys so far
     for (at.key = 0; at.key < d_scores.extents.keys; ++at.key) {
       const double gradient = load(d_scores, at);
       if (at.key >= keys) {

@@ -18,7 +18,7 @@
 
 namespace rotary::relative {
 
-// Each returns the errors that the encoding's public header lists.
+// Each checks the members against the requirements in relative_bias.hpp.
 [[nodiscard]] Status check(const T5Bias& bias);
 [[nodiscard]] Status check(const Alibi& bias);
 [[nodiscard]] Status check(const KerpleLog& bias);
@@ -145,7 +145,7 @@ class FireEvaluator {
  public:
   explicit FireEvaluator(const Fire& bias);
   [[nodiscard]] static Dependence depends_on() noexcept { return Dependence::pair; }
-  [[nodiscard]] double shared_term(const PairOfPositions& pair) const noexcept;  // x
+  [[nodiscard]] double shared_term(const PairOfPositions& pair) const noexcept;  // x of Fire
   [[nodiscard]] double value(std::int64_t head, double term) const noexcept;
 
   // x = numerator / denominator. The reach of a query is max(query, |threshold|).

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// If the bias depends only on the distance or only on the key, each head's values are computed and
-// rounded once, then copied to all elements, with the bits of an element-by-element evaluation.
+// For a bias of the key, or of distances that PairPositions::distances() lists, each head's values
+// are computed and rounded once, then copied to all elements, as if evaluated for each element.
 // Other biases are evaluated row by row. Buffers are allocated before anything is written.
 #include <cstring>
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes FIRE scores row by row: the x of each key, then stretches of keys on one straight piece
-// of the network. Sums the gradients of FIRE's parameters row by row, too.
+// Computes FIRE biases row by row: the x of FIRE's formula for each key, then stretches of keys on
+// one straight piece of the network. Sums the gradients of FIRE's parameters row by row, too.
 #pragma once
 
 #include <cstddef>

@@ -59,9 +59,9 @@ class PairPositions {
   // True if positions are consecutive. Equal distances are then on diagonals of the block.
   [[nodiscard]] bool is_consecutive() const noexcept { return queries_ == nullptr; }
 
-  // Returns all distances from the lowest to the highest. Returns nothing if there are more than
-  // the block has pairs, or more than 8 times the sum of its rows and columns. Consecutive
-  // positions always give distances. Requires a block that is not empty.
+  // Returns all distances from the lowest to the highest. Returns nothing if they are more than the
+  // pairs of the block, or more than 8 times the sum of its rows and columns. Consecutive positions
+  // always give distances. Requires a block that is not empty.
   [[nodiscard]] std::optional<Distances> distances(const ScoresExtents& extents) const noexcept;
 
  private:

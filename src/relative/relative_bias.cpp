@@ -30,7 +30,7 @@ std::int64_t count_of(const Encoding& bias, const ParameterFacts& facts) {
     case ParameterShape::pairs:
       break;
   }
-  return 0;  // tables and pairs: not a list of numbers
+  return 0;  // parameter_count() counts tables itself; no bias has pairs
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For each query, visits each table row that its keys use once. Scores multiply the row with the
+// For each query, visits each table row of its keys once. Scores multiply the row with the
 // query. Values and gradients first sum the weights of the keys that use the row.
 #include "rotary/shaw.hpp"
 

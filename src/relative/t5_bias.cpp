@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes buckets in T5's float32 operations. The logarithm is computed in double and rounded. It
-// equals logf of torch and of the C library except for a few inputs.
+// Buckets in T5's float32 arithmetic. The logarithm is computed in double and rounded. It equals
+// logf of torch and of the C library except for a few inputs.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -50,7 +50,7 @@ struct AttendCall {
   [[nodiscard]] std::int64_t group() const noexcept {
     return k.extents.heads == 0 ? 0 : q.extents.heads / k.extents.heads;
   }
-  // Number of keys that have scores; -1 for more than a view can hold.
+  // Number of keys that have scores; -1 beyond int64.
   [[nodiscard]] std::int64_t columns() const noexcept {
     std::int64_t keys = k.extents.tokens;
     if (table != nullptr && __builtin_mul_overflow(keys, table->blocks_of_sequence, &keys))

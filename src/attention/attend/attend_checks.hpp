@@ -20,7 +20,7 @@ namespace rotary {
 // Checks the inputs and options.
 [[nodiscard]] Status check_read(const AttendCall& call);
 
-// Checks the outputs: they share no element with any other tensor. Requires check_read().
+// Checks the outputs, which must share no element with other tensors. Requires check_read().
 [[nodiscard]] Status check_written(const AttendCall& call);
 
 // Checks AttendOptions::memory for a call that needs this many bytes. Requires check_written().

@@ -9,13 +9,13 @@ namespace {
 
 using kernels::padded_features;
 
-// Limit on the query rows of a unit, over all its kv heads: their state must fit the L2 cache.
+// Limit on the rows of a streamed unit, over all its kv heads: their state must fit the L2 cache.
 constexpr std::int64_t most_rows_of_unit = 256;
 
 // Limit on the floats of a block for Shaw's products and weight sums, over all its rows.
 constexpr std::int64_t floats_of_distances = std::int64_t{1} << 19;
 
-// Limit on the rows of a block, and on the rows of a unit over all its kv heads.
+// Limit on the rows of a block or of a streamed unit. Shaw's vectors lower it.
 std::int64_t most_rows(const CallSizes& of) {
   return std::clamp(floats_of_distances / (1 + of.distances), rows_of_load, rows_of_block);
 }
@@ -64,8 +64,8 @@ void for_each_different_group(const Plan& plan, const Visit& visit) {
   }
 }
 
-// Number of kv heads in a unit that streams its keys. The number is so small that each thread of
-// the executor gets two units, if possible.
+// Number of kv heads in a unit that streams its keys: so few that each thread of the executor gets
+// two units, if possible.
 std::int64_t heads_of_streamed_unit(const Plan& plan, std::int64_t alike) {
   const CallSizes& of = plan.of;
   std::int64_t units = 0;

@@ -17,7 +17,7 @@
 namespace rotary {
 
 // A unit of work on one sequence. It is either a block of queries with all query heads of one kv
-// head and every key they see, or few queries with several kv heads and one split of the keys.
+// head and every key they see, or few queries with one or more kv heads and one split of the keys.
 struct QueryBlock {
   std::int64_t sequence = 0;
   std::int64_t first_query = 0;  // within the sequence
@@ -27,7 +27,7 @@ struct QueryBlock {
   KeyRun keys;             // limits the keys that the queries see
   std::int64_t split = 0;  // index of these keys among `splits`
   std::int64_t splits = 1;
-  std::int64_t first_partial_row = 0;  // [splits][kv_heads][rows]; if splits > 1
+  std::int64_t first_partial_row = 0;  // in PartialStates: [splits][kv_heads][rows]; if splits > 1
   std::int64_t partial_block = 0;
 
   [[nodiscard]] std::int64_t rows() const noexcept { return kv_heads * shape.rows(); }
@@ -40,9 +40,9 @@ struct CallSizes {
   Executor executor;
   std::int64_t group = 0;  // query heads per kv head
   std::int64_t kv_heads = 0;
-  std::int64_t distances = 0;  // of Shaw's vectors
+  std::int64_t distances = 0;  // rows of Shaw's tables
   bool has_weights = false;
-  bool has_one_dtype = true;  // keys and values
+  bool has_one_dtype = true;  // of keys and values
 };
 
 // If units is 0, workers is 0 and `sizes` has no meaning.
@@ -88,7 +88,7 @@ struct QueryGroup {
   std::int64_t blocks = 0;  // of queries
   KeySplits splits = {};    // if by_keys
   std::int64_t heads = 1;   // kv heads per unit
-  std::int64_t parts = 0;   // units that share the kv heads; 0 without queries
+  std::int64_t parts = 0;   // units for all kv heads of a block or split; 0 without queries
   BlockShape shape = {};    // of the first block
   std::int64_t partial_rows = 0;
 

@@ -68,7 +68,7 @@ Status check_windows(const Rotations* q, const Rotations* k) {
                           to_string(only->window().pairing), ", which moves features");
 }
 
-// The extents that k_rotations must have. With pages, they may have more tokens than any sequence.
+// The extents that k_rotations must have. With pages, it may have rows for more tokens than needed.
 Result<Extents> turned_keys(const AttendCall& call) {
   Extents k = call.k.extents;
   const Rotations* const rotations = call.options.encoding.k_rotations;

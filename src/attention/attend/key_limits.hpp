@@ -9,8 +9,8 @@
 
 namespace rotary {
 
-// The largest |position| with a mask. The difference of two positions and a window of twice this
-// size then fit int64.
+// The largest |position| of a sequence. The difference of two positions, plus three times this
+// number, then fits int64.
 inline constexpr std::int64_t largest_mask_position = std::int64_t{1} << 60;
 
 // Keys [begin, end) of a sequence; empty if end <= begin.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One block of queries, the unit of work of attend(): its state and the algorithm.
+// One unit of work of attend(): its state and the algorithm.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes what a call returns: out, log_sum_exp and weights.
+// Writes the outputs of a call: out, log_sum_exp and weights.
 #pragma once
 
 #include <cstdint>

@@ -33,7 +33,7 @@ namespace rotary {
   return heads.dtype ? of_dtype(table, *heads.dtype).stored : table.int8;
 }
 
-// The rotation of a head, starting at `token`. row_stride leads to the next token's row.
+// The rotation of a head from `token` on. row_stride leads from one token's row to the next.
 [[nodiscard]] inline kernels::HeadRotation turn(const Rotations* rotations, std::int64_t batch,
                                                 std::int64_t token) {
   if (rotations == nullptr) return {};

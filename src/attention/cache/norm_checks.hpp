@@ -11,7 +11,7 @@
 
 namespace rotary {
 
-// Most features of a head that is normalised or quantized, because its buffer has a fixed size.
+// Most features of a head that append() normalises or quantizes: its buffer has a fixed size.
 inline constexpr std::int64_t longest_normalized_head = 2048;
 
 // Checks that the norm is well-formed and fits this well-formed view.

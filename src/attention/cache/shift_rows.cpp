@@ -68,7 +68,7 @@ Status named(std::string_view side, Status status) {
   return error;
 }
 
-// Checks one side: what make_rotations() requires, and that its keys can be rotated again.
+// Checks the requirements of make_rotations() for one side, and that its keys can be rotated again.
 Status check_side(const RotatedAt& side) {
   const Frequencies& frequencies = side.frequencies;
   if (auto status = validate(frequencies, side.positions); !status) return status;

@@ -51,8 +51,8 @@ std::int64_t part_count(const LinearHeads& heads, const LinearSizes& sizes,
       std::min({most, static_cast<std::int64_t>(worth), key_heads(heads)}), 1);
 }
 
-// Number of heads of k that a part processes together: one, unless a token's heads are closer in
-// memory than a head's tokens. Then all the part's heads in a batch row.
+// Number of heads of k that a part processes together: one if a head's tokens are closer in memory
+// than a token's heads, or as close; otherwise all the part's heads in a batch row.
 std::int64_t heads_at_once(const LinearHeads& heads, std::int64_t parts) {
   const Extents& n = heads.k.extents;
   const Strides& s = heads.k.strides;
@@ -60,7 +60,7 @@ std::int64_t heads_at_once(const LinearHeads& heads, std::int64_t parts) {
   return std::min(n.heads, (key_heads(heads) + parts - 1) / parts);
 }
 
-// True if there is no element to write. A state has sums if the heads of k have features.
+// True if neither out nor the state has an element to write.
 bool is_empty(const LinearHeads& heads, const LinearSizes& sizes,
               const LinearAttentionOptions& options) {
   const Extents& q = heads.q.extents;

@@ -8,8 +8,8 @@
 
 namespace rotary {
 
-// Checks all inputs and returns the sizes of the call. Requires strides of 0 along extents of 1
-// (with_used_strides), as check_linear_outputs() does.
+// Checks all inputs and returns the sizes of the call. Both functions require strides of 0 along
+// extents of 1 (with_used_strides).
 [[nodiscard]] Result<LinearSizes> check_linear_inputs(const LinearHeads& heads,
                                                       const FeatureMap& map,
                                                       const LinearAttentionOptions& options);

@@ -139,7 +139,7 @@ class LinearChunk {
     epsilons_.fill(call_.options.epsilon);
   }
 
-  // Loads φ(q), rotated. Starts the numerators from the sums before the chunk.
+  // Loads φ(q), rotated. Starts the numerators from the rounded sums of values.
   void load_queries(const HeadTokens& queries) {
     features_.map_queries(queries, memory_.q);
     if (call_.options.rotations) {

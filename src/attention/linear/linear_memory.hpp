@@ -12,7 +12,7 @@
 
 namespace rotary {
 
-// Most tokens of a chunk. Within a chunk, causal attention multiplies matrices of this size.
+// Most tokens of a chunk. Causal attention multiplies a chunk's queries and keys as matrices.
 inline constexpr std::int64_t most_tokens_at_once = 64;
 
 // Queries of a chunk whose weights are kept at a time.
@@ -38,8 +38,8 @@ struct LinearSizes {
   [[nodiscard]] std::int64_t v_row() const noexcept { return padded(v_features); }
 };
 
-// If a head's tokens are far apart in memory, this many are processed before the next head. Their
-// pages and cache lines are then still cached for that head.
+// If a head's tokens are far apart in memory, this many of them are processed before those of the
+// next head. The next head then finds their pages and cache lines still cached.
 inline constexpr std::int64_t tokens_of_block = 128;
 
 // The sums of one head of k and its progress.
@@ -83,11 +83,11 @@ struct LinearMemory {
   Real* turned_k;          // R ϕ(k); k without rotations
   Real* turned_q;          // R φ(q); q without rotations
   Real* k_columns;         // turned_k, [row][tokens]
-  Real* keys;              // Σ ϕ(k) up to each token, [tokens][row]
+  Real* keys;              // Σ ϕ(k) up to each token, or of all keys in row 0, [tokens][row]
   Real* v;                 // [tokens][v_row]
   Real* numerators;        // [tokens][v_row]
   Real* weights;           // [queries_at_once][tokens]
-  Real* values;            // Σ R ϕ(k) vᵀ before the chunk, [row][v_row]
+  Real* values;            // LinearSums::values, rounded, [row][v_row]
   Real* new_values;        // of the chunk, [row][v_row]
   Real* x;                 // elements before a projection, [tokens][padded head_dim]
   Real* directions;        // sqrt(softmax_scale) * w, [head_dim][row]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// out = Σ_p w_p out_p with w_p = exp(lse_p - lse) and lse = ln Σ_p exp(lse_p), merged in pairs.
+// out = Σ_p w_p out_p with w_p = exp(lse_p - lse) and lse = ln Σ_p exp(lse_p), one p at a time.
 #include "attention/maps/merged_result.hpp"
 
 #include <algorithm>

@@ -195,7 +195,7 @@ HWY_INLINE void for_each_register_tile(std::int64_t rows, const Visit& visit) {
   visit_all(std::integral_constant<std::int64_t, 1>());
 }
 
-// Rows that are added together at the edges of their limits. Shared keys are added at once.
+// Number of rows whose common keys add_edges() adds at once.
 inline constexpr std::int64_t edge_rows = 4;
 
 // Adds to each row the values of its keys, keys_of(row).

@@ -206,7 +206,7 @@ struct SoftmaxState {
   float* sum;                        // [rows]
   float* sums_of_values;             // [rows][padded_features(features)]
   float* sums_of_weights = nullptr;  // [rows][sums_of_weights_size(places)]; null: not wanted
-  std::int64_t places = 0;           // at least 1
+  std::int64_t places = 0;           // at least 1 with sums_of_weights
 };
 
 // Heads that a later call reads. This call prefetches them into the L2 cache.
@@ -259,7 +259,7 @@ struct StreamJob {
   std::int64_t first_key;  // index of the first key, a multiple of keys_of_tile
   std::int64_t count;
   SoftmaxState state;
-  float* scratch;  // [stream_scratch_size(rows, features)]
+  float* scratch;  // [stream_scratch_size(rows, max(head_dim, features))]
   // Scales of int8 heads: [rounded_up(count, keys_of_panel)]; only [count] are defined.
   const float* key_scales = nullptr;
   const float* value_scales = nullptr;
@@ -274,7 +274,7 @@ struct StreamJob {
 // Writes the weights of a few rows with a known softmax: 2^(score - max) / sum, 0 if sum is 0.
 struct WeightsJob {
   const float* queries;     // packed
-  std::int64_t first;       // packed row, a multiple of rows_of_group
+  std::int64_t first;       // index of the first packed row, a multiple of rows_of_group
   std::int64_t rows;        // at most rows_of_group
   const RowLimits* limits;  // [rows]
   std::int64_t head_dim;
@@ -292,8 +292,8 @@ struct WeightsJob {
 // with vector i is entry keys_of_panel + i of a row. The first and last products are repeated.
 struct DistanceScoresJob {
   const float* queries;  // packed
-  std::int64_t first;    // packed row, a multiple of rows_of_group
-  std::int64_t rows;     // count, from `first` on
+  std::int64_t first;    // index of the first packed row, a multiple of rows_of_group
+  std::int64_t rows;     // number of rows, from `first` on
   std::int64_t head_dim;
   const float* vectors;  // packed as keys
   std::int64_t count;    // number of vectors
@@ -305,7 +305,7 @@ struct DistanceScoresJob {
 // Adds each place's vector, times the place's sum of weights, to the sums of values.
 struct PlaceValuesJob {
   SoftmaxState state;
-  const RowLimits* limits;  // [rows]; of places instead of keys; no other places are read
+  const RowLimits* limits;  // [rows], for places instead of keys; other places are not read
   std::int64_t rows;
   std::int64_t features;
   const float* values;  // packed; state.places of them

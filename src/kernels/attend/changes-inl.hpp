@@ -56,7 +56,7 @@ void load_mask(const MaskNumbersJob& job) {
     store(one, mask_number(one, load(one, from + i * job.stride)), job.to + i);
 }
 
-// Numbers to add to one row's scores, indexed by a key's place in its tile.
+// One row's mask numbers, indexed by a key's place in its tile. Keys hidden by a boolean get -inf.
 HWY_INLINE void find_numbers(const ScoreChanges& changes, const RowChange& row, KeyRange keys,
                              std::int64_t first_key, float* numbers) {
   const std::int64_t count = keys.end - keys.begin;

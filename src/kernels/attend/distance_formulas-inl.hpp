@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Biases given by a formula of the distance (KERPLE). A decode step needs a bias for every key.
+// Biases given by a formula of the distance (KERPLE).
 
 #if defined(ROTARY_KERNELS_DISTANCE_FORMULAS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_DISTANCE_FORMULAS_INL_HPP

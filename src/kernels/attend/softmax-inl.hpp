@@ -67,7 +67,7 @@ HWY_INLINE hn::Vec<D> weight_of(D d, hn::Vec<D> x) {
 }
 
 // Replaces the scores of a tile's whole panels by 2^(score - base). Returns their sum in each lane.
-// The order of summation depends on a key's place in its tile.
+// A key's place in its tile determines when it is added.
 template <class D>
 HWY_INLINE hn::Vec<D> weigh(D d, float* scores, KeyRange panels, float base) {
   constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));

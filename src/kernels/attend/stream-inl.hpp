@@ -127,8 +127,8 @@ HWY_INLINE void for_few_rows(std::int64_t rows, const Visit& visit) {
   for (; row < rows; ++row) visit(std::integral_constant<std::size_t, 1>(), row);
 }
 
-// Scores a run of keys, four at a time; repeats the last key if fewer are left. scores: that of the
-// first key and row. Requires heads padded to whole vectors.
+// Scores a run of keys, four at a time; repeats the last key if fewer are left. scores: address of
+// the score of the first key and row. Requires heads padded to whole vectors.
 template <class T>
 // NOLINTNEXTLINE(readability-non-const-parameter): scores are written through a member
 HWY_NOINLINE void score_run(const Run<T>& keys, const StreamJob& job, float* scores) {
@@ -221,7 +221,7 @@ HWY_NOINLINE void add_values_of(const Run<T>& values, const WeightedSums& to) {
 
 // A tile of the job's keys. Its scores become weights.
 struct StreamTile {
-  std::int64_t first = 0;  // key of the job
+  std::int64_t first = 0;  // index among the job's keys
   std::int64_t count = 0;
   RangesOfRows ranges = {.any = {0, 0}, .shared = {0, 0}};
   float* scores = nullptr;  // [rows][score_stride]
@@ -305,7 +305,6 @@ HWY_INLINE void multiply_by_scales(const StreamJob& job, const StreamTile& tile,
   }
 }
 
-// Turns the scores of a tile into weights.
 HWY_INLINE void weigh_tile(const StreamJob& job, const StreamTile& tile) {
   const hn::ScalableTag<float> d;
   const std::int64_t first_key = job.first_key + tile.first;

@@ -70,8 +70,8 @@ BiasSizes largest(const BiasSizes& a, const BiasSizes& b) noexcept {
 }
 
 BiasSizes bias_sizes(const ScoreBias& bias, const BiasedBlock& block, std::int64_t rows) noexcept {
-  // For a block with all keys of its sequence: the number of distinct distances. For a block with
-  // fewer keys, sizes that suffice for any `keys` consecutive keys.
+  // A block with all keys of its sequence needs one entry for each distinct distance. For a block
+  // with fewer keys, the sizes suffice for any `keys` consecutive keys.
   const std::int64_t keys = block.keys.end - block.keys.begin;
   const std::int64_t some = keys + block.sequence.queries;
   const bool all = keys == block.sequence.keys;

@@ -76,7 +76,7 @@ class BiasTables {
     std::int64_t row = 0;
     std::int64_t query = 0;  // within the block
     std::int64_t head = 0;
-    std::int64_t key_0 = 0;  // distance from the query
+    std::int64_t key_0 = 0;  // distance of key 0 from the query
     KeyRun keys;             // at most keys_of_tile
   };
   void make_row(kernels::RowLimits& limits, const Row& row) noexcept;

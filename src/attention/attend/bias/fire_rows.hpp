@@ -46,8 +46,8 @@ class FireRows {
   struct Side {
     std::int64_t sign = 1;           // key - query = sign * distance
     std::int64_t* bounds = nullptr;  // [breaks]: first distance beyond each break
-    std::size_t nearest = 0;         // index of a piece
-    std::size_t farthest = 0;
+    std::size_t nearest = 0;         // piece of the nearest distance
+    std::size_t farthest = 0;        // piece of the farthest distance
   };
   // Range of distances, both ends included.
   struct Reach {

@@ -62,8 +62,8 @@ class ScoreBias {
   // True if the part that all heads share is costly enough to keep in memory.
   [[nodiscard]] bool keeps_terms() const noexcept;
 
-  // Cuts off the distances beyond which the bias is constant. They have the bias of the nearest
-  // remaining distance. Always keeps at least one distance.
+  // Cuts off far distances where the bias is constant: they have the bias of the nearest remaining
+  // distance. Always keeps at least one distance.
   [[nodiscard]] Distances distinct(Distances range) const noexcept;
 
   // Writes range.count() terms, for fill() or FireRows. Requires keeps_terms().
@@ -72,7 +72,7 @@ class ScoreBias {
   // Requires a bias other than FIRE.
   void fill(const DistanceTables& tables, const kernels::BiasKernels& kernels) const noexcept;
 
-  // Constant that the query at this position adds to its log-sum-exp.
+  // The constant to add to the log-sum-exp of a query at this position.
   [[nodiscard]] double row_constant(std::int64_t head, std::int64_t query) const noexcept;
 
  private:

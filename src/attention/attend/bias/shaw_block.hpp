@@ -16,8 +16,8 @@ namespace rotary {
 // Sets place_of_key_0, and the bias of key vectors, in the limits of all rows.
 void set_shaw_limits(const BlockHead& head);
 
-// Adds the value vectors to the state of the first split. Requires that this state covers all keys
-// that the queries see, and that sinks and windows cover the same keys. Overwrites the limits.
+// Adds the value vectors to the state of the first split. Requires that this state, and the sinks
+// and windows in scratch, cover all keys that the queries see. Overwrites the limits.
 void add_shaw_values(const BlockHead& head);
 
 }  // namespace rotary

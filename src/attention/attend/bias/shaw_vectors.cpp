@@ -46,7 +46,7 @@ bool packs_in_place(const ConstTableView& table) noexcept {
   return table.dtype != DType::f64 && (table.feature_stride == 1 || table.features <= 1);
 }
 
-// Workspace for packing one panel: the rows that need conversion, and the kernel's scratch.
+// Floats for packing one panel: the rows that need conversion, and the kernel's scratch memory.
 std::int64_t room_floats(std::int64_t features) noexcept {
   return keys_of_panel * padded_features(features) + kernels::pack_scratch_size(features);
 }
