@@ -58,20 +58,17 @@ def remade(golden, release):
 def frequency_numbers(models, release):
     for name, golden in models.items():
         for index, result in enumerate(golden["results"]):
-            yield from numbers_of_result(f"{name}.results[{index}]", golden, result, release)
-
-
-def numbers_of_result(where, golden, result, release):
-    config = release.config(golden["family"], golden["config"])
-    inv_freq, factor = frequencies(result, config, release)
-    wanted = np.array(result["inv_freq_f32"], np.float32)
-    yield Numbers(f"{where}.inv_freq_f32", wanted, inv_freq.numpy(), "float32",
-                  FREQUENCY_BOUND * np.abs(wanted))
-    yield exact(f"{where}.attention_scaling", result["attention_scaling"], factor)
-    if "softmax_scale_multiplier" in result:
-        scale = release.model(golden["family"], "yarn_apply_mscale").yarn_apply_mscale
-        yield exact(f"{where}.softmax_scale_multiplier", result["softmax_scale_multiplier"],
-                    scale(config.rope_parameters, 1.0))
+            where = f"{name}.results[{index}]"
+            config = release.config(golden["family"], golden["config"])
+            inv_freq, factor = frequencies(result, config, release)
+            wanted = np.array(result["inv_freq_f32"], np.float32)
+            yield Numbers(f"{where}.inv_freq_f32", wanted, inv_freq.numpy(), "float32",
+                          FREQUENCY_BOUND * np.abs(wanted))
+            yield exact(f"{where}.attention_scaling", result["attention_scaling"], factor)
+            if "softmax_scale_multiplier" in result:
+                scale = release.model(golden["family"], "yarn_apply_mscale").yarn_apply_mscale
+                yield exact(f"{where}.softmax_scale_multiplier",
+                            result["softmax_scale_multiplier"], scale(config.rope_parameters, 1.0))
 
 
 def exact(name, wanted, got):

@@ -49,7 +49,8 @@ def load_definitions(source, names, given, filename="<module>"):
         if name in defined:
             needed.add(name)
             drop_stubbed_decorators(defined[name], defined, scope)
-            waiting.extend(names_in(defined[name]))
+            waiting += (inner.id for inner in ast.walk(defined[name])
+                        if isinstance(inner, ast.Name))
         elif name in imported:
             scope[name] = standard(*imported[name]) or Stub(name)
     body = [node for node in tree.body if any(defined[name] is node for name in needed)]
@@ -109,22 +110,13 @@ def standard(module, attribute):
     return found if attribute is None else getattr(found, attribute, None)
 
 
-def names_in(node):
-    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
-
-
 def drop_stubbed_decorators(node, defined, scope):
     """Drops decorators of missing modules, since they document or register and do not rotate."""
+    kept = {*defined, *scope, *dir(builtins), "wraps"}
     for inner in ast.walk(node):
         if isinstance(inner, (ast.FunctionDef, ast.ClassDef)):
-            inner.decorator_list = [
-                decorator for decorator in inner.decorator_list
-                if is_kept(root_name(decorator), defined, scope)
-            ]
-
-
-def is_kept(name, defined, scope):
-    return name in defined or name in scope or hasattr(builtins, name) or name == "wraps"
+            inner.decorator_list = [decorator for decorator in inner.decorator_list
+                                    if root_name(decorator) in kept]
 
 
 def root_name(expression):

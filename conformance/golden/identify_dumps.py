@@ -86,7 +86,6 @@ def rotary_embedding_torch_cases():
 
 
 def onnxruntime_cases():
-    import onnx
     import onnxruntime
     from onnx import TensorProto, helper, numpy_helper
 
@@ -110,7 +109,6 @@ def onnxruntime_cases():
         places = np.arange(FIRST, FIRST + TOKENS)[None]
         [after] = session.run(None, {"x": X.reshape(shape), "places": places})
         yield f"interleaved_{interleaved}", X, after
-    del onnx
 
 
 def mlx_cases():

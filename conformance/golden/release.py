@@ -5,6 +5,7 @@ import ast
 import copy
 import functools
 import pathlib
+import re
 import types
 import zipfile
 
@@ -12,6 +13,7 @@ from definitions import WithoutAnnotations, load_definitions, top_level
 from wheels import wheel_of
 
 ROPE_UTILS = ("ROPE_INIT_FUNCTIONS", "dynamic_rope_update", "RotaryEmbeddingConfigMixin")
+TEXT_ROTARY = re.compile("(?!.*(Vision|Audio)).*RotaryEmbedding")
 # Members of config classes about rope parameters.
 ROPE_MEMBERS = ("default_theta", "default_rope_type", "_rope_type_labels",
                 "ignore_keys_at_rope_validation", "convert_rope_params_to_dict")
@@ -94,7 +96,7 @@ class Release:
     def annotated_config(self, family):
         path = f"transformers/models/{family}/modeling_{family}.py"
         for node in ast.walk(ast.parse(self.source(path), path)):
-            if isinstance(node, ast.ClassDef) and is_text_rotary(node.name):
+            if isinstance(node, ast.ClassDef) and TEXT_ROTARY.fullmatch(node.name):
                 for argument in arguments_of(method(node, "__init__")):
                     if argument.arg == "config" and argument.annotation is not None:
                         return ast.unparse(argument.annotation)
@@ -103,10 +105,6 @@ class Release:
 
 def top_level_names(source):
     return set(top_level(ast.parse(source))[0])
-
-
-def is_text_rotary(name):
-    return name.endswith("RotaryEmbedding") and "Vision" not in name and "Audio" not in name
 
 
 def method(node, name):

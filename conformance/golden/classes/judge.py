@@ -72,7 +72,8 @@ def paired(label, rope, answer):
         raise Differs(f"{label or 'all'}: frequencies differ by {worst} ulp")
     if ulps(ours["attention_factor"], rope["factor"]) > MOST_ULPS:
         raise Differs(f"{label or 'all'}: factor {ours['attention_factor']}, not {rope['factor']}")
-    return [pairs[rank] for rank in ranks(got)]
+    order = sorted(range(len(got)), key=got.__getitem__)
+    return [pair for _, pair in sorted(zip(order, pairs))]
 
 
 def compared_axes(label, line, answer):
@@ -99,14 +100,6 @@ def in_channels(pairs, rope):
     size = len(pairs) // rope["blocks"]
     blocks = [pairs[first:first + size] for first in range(0, len(pairs), size)]
     return [each for block in blocks for each in block + block]
-
-
-def ranks(values):
-    order = sorted(range(len(values)), key=lambda index: values[index])
-    places = [0] * len(values)
-    for rank, index in enumerate(order):
-        places[index] = rank
-    return places
 
 
 def of_label(label, answer):

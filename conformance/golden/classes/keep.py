@@ -14,7 +14,8 @@ def recorded(line, tool):
     layers (null if the model did not run)."""
     return {"class": line["config_class"], "config": read_part(line, tool),
             "ropes": {label: sample(rope) for label, rope in line["ropes"].items()},
-            "rotating": rotating(line["rotating"])}
+            "rotating": sorted(index for index, _ in line["rotating"] or ()
+                               if index is not None and index >= 0) or None}
 
 
 def sample(rope):
@@ -24,11 +25,6 @@ def sample(rope):
     places = sorted({0, 1, last // 4, last // 2, 3 * last // 4, last - 1, last})
     return {"pairs": len(frequencies), "factor": rope["factor"],
             "inv_freq": {place: frequencies[place] for place in places}}
-
-
-def rotating(calls):
-    layers = sorted(index for index, _ in calls or () if index is not None and index >= 0)
-    return layers or None
 
 
 def recorded_form(line, tool):

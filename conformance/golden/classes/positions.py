@@ -23,7 +23,7 @@ MEMBERS = {"merge": "--merge", "temporal_merge": "--temporal-merge",
            "ids_per_second": "--ids-per-second", "ids_per_chunk": "--ids-per-chunk"}
 
 
-def compare_positions(python, tool, build, kept=None, vllm=None):
+def compare_positions(python, tool, build, kept, vllm):
     """Prints how many prompts agree per convention; returns 0 if all do. kept: collects cases."""
     counts = collections.Counter()
     wrong = collections.Counter()
@@ -35,7 +35,9 @@ def compare_positions(python, tool, build, kept=None, vllm=None):
         if why:
             wrong[name] += 1
             print(f"{name}: {why}: {' '.join(options(case))}")
-        kind = name, is_special(case)
+        # Special prompts have sound, slices or a video with many frames.
+        kind = name, any("sound" in each or "slices" in each or each.get("video", [0])[0] > 9
+                         for each in case["groups"])
         if kept is not None and len(case["ids"][0]) <= KEPT_TOKENS and kept_of[kind] < KEPT:
             kept_of[kind] += 1
             kept.append(case)
@@ -48,12 +50,6 @@ def makers(vllm):
     """Returns the programs that made ids, besides the environment's packages."""
     versions = sorted({f"transformers=={version}" for _, version, _ in OLD})
     return versions + ([f"vLLM: {pathlib.Path(vllm).name}"] if vllm else [])
-
-
-def is_special(case):
-    """Whether the prompt has sound, slices or a video with many frames."""
-    return any("sound" in each or "slices" in each or each.get("video", [0])[0] > 9
-               for each in case["groups"])
 
 
 def published_cases(python, build, vllm):

@@ -330,7 +330,8 @@ def run(module, model_class, config, inputs):
     for part in model.modules():
         if isinstance(getattr(part, "layer_idx", None), int):
             part.register_forward_pre_hook(lambda one, _: stack.append(one.layer_idx))
-            part.register_forward_hook(lambda *_: forget(stack))
+            # pop() would return a number, which replaces the layer's output.
+            part.register_forward_hook(lambda *_: stack.__delitem__(-1))
         if "Experts" in type(part).__name__:  # numbers decide which experts run
             part.forward = lambda hidden, *_, **__: hidden
     originals = {name: one for name, one in vars(module).items()
@@ -344,10 +345,6 @@ def run(module, model_class, config, inputs):
         for name, one in originals.items():
             setattr(module, name, one)
     return calls
-
-
-def forget(stack):
-    stack.pop()
 
 
 def counted(function, calls, stack):

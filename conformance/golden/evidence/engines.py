@@ -154,7 +154,8 @@ class Transformers(Engine):
         return {family: {"plain:default": ("read", "", "")}
                 for family, encoding, source, _ in families()
                 if encoding in SIGN_OF and source in folders_of(release)
-                and is_without_rotation(modeling_text(source, release), encoding)}
+                and (text := modeling_text(source, release))
+                and not ROTATES.search(text) and SIGN_OF[encoding].search(text)}
 
 
 class WithOwnConfigs(Engine):
@@ -174,10 +175,6 @@ class WithOwnConfigs(Engine):
 class Mlx(Engine):
     def name_of(self, family, names):
         return family if family in names else None
-
-
-def is_without_rotation(text, encoding):
-    return bool(text) and not ROTATES.search(text) and bool(SIGN_OF[encoding].search(text))
 
 
 def modeling_text(source, release):

@@ -75,7 +75,8 @@ def found_of(engine, release, arguments):
     path = BUILD / f"evidence/{engine.name}-{release}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     survey = Survey(engine, release, arguments.source)
-    kept = read(path) or keep(path, [survey.ask({"names": True})])
+    kept = list(map(json.loads, path.read_text().splitlines())) if path.exists() else []
+    kept = kept or keep(path, [survey.ask({"names": True})])
     wanted = {family: name for family in engine.families()
               if (name := engine.name_of(family, kept[0]["names"]))}
     for family in wanted.keys() & set(arguments.families or wanted):
@@ -93,10 +94,6 @@ def found_of(engine, release, arguments):
               if engine.is_absent(family, release, kept[0]["names"])}
     ran, absent = engine.with_parts(ran, absent, wanted.keys() - ran.keys())
     return engine.read(release) | ran | dict.fromkeys(absent, ABSENT)
-
-
-def read(path):
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def keep(path, lines):

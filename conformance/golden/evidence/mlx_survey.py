@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 import json
 import pathlib
+import re
 import sys
 import types
 import typing
@@ -29,13 +30,10 @@ def from_dict(cls, config, original=BaseModelArgs.from_dict.__func__):
     for field in dataclasses.fields(cls):
         required = (field.default is dataclasses.MISSING and
                     field.default_factory is dataclasses.MISSING)
-        if required and field.name not in values and not is_rope_key(field.name):
+        is_rope = field.name.startswith(("rope", "rotary", "partial_rotary"))
+        if required and field.name not in values and not is_rope:
             values[field.name] = smallest_value(field)
     return original(cls, values)
-
-
-def is_rope_key(name):
-    return name.startswith(("rope", "rotary", "partial_rotary"))
 
 
 def smallest_value(field):
@@ -87,18 +85,13 @@ def watched(cls, stack, value_of):
     return lambda: setattr(cls, "__call__", original)
 
 
-def is_rope(module):
-    name = type(module).__name__.lower()
-    return "rope" in name or "rotary" in name
-
-
 def run(model, spy):
     """Runs the model's forward pass and watches its layers and rope modules."""
     layers = {id(layer): index for index, layer in enumerate(model.layers)}
     kinds = {type(layer) for layer in model.layers}
-    ropes = {type(module) for _, module in model.named_modules() if is_rope(module)}
-    indexers = {type(module) for _, module in model.named_modules()
-                if "Indexer" in type(module).__name__}
+    classes = {type(module) for _, module in model.named_modules()}
+    ropes = {cls for cls in classes if re.search("rope|rotary", cls.__name__, re.IGNORECASE)}
+    indexers = {cls for cls in classes if "Indexer" in cls.__name__}
     undo = [watched(cls, spy.layer, lambda one: layers.get(id(one))) for cls in kinds]
     undo += [watched(cls, spy.layer, lambda one: "of an indexer") for cls in indexers]
     undo += [watched(cls, spy.module, lambda one: one) for cls in ropes | {nn.RoPE}]

@@ -38,7 +38,8 @@ def write_rows(engine, agreed, found):
         for first, last, cells in ranges(family, kind, found):
             groups[first, last, kinds[kind], " ".join(sorted(cells))].add(family)
     made = [f"{name} {' '.join(group)} | {' '.join(sorted(families))}\n"
-            for group, families in sorted(groups.items(), key=lambda each: order(each[0]))]
+            for group, families in sorted(groups.items(), key=lambda each: (
+                number(each[0][0]), number(each[0][1]), *each[0][2:]))]
     kept = [line for line in PATH.read_text(encoding="utf-8").splitlines(keepends=True)
             if not line.startswith(("#", f"{name} "))]
     PATH.write_text(HEAD + "".join(sorted(kept + made, key=lambda line: line.split(" ", 1)[0])),
@@ -71,11 +72,6 @@ def runs(values):
         versions = [version for version, _ in pairs]
         if value:
             yield versions[0], versions[-1], value
-
-
-def order(group):
-    first, last, *rest = group
-    return number(first), number(last), *rest
 
 
 def number(version):

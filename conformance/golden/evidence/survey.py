@@ -25,15 +25,11 @@ def in_ropes(calls):
     return {"ropes": ropes, "calls": found}
 
 
-def text_of(error):
-    return f"{type(error).__name__}: {error}".splitlines()[0][:300]
-
-
 def answer_lines(answer):
     answers, sys.stdout = sys.stdout, sys.stderr  # some models print
     for line in sys.stdin:
         try:
             made = answer(json.loads(line))
         except (Exception, SystemExit) as error:
-            made = {"error": text_of(error)}
+            made = {"error": f"{type(error).__name__}: {error}".splitlines()[0][:300]}
         print(json.dumps(made), file=answers, flush=True)

@@ -220,9 +220,10 @@ def run_model(model, calls):
                  for name, one in vars(holder).items()
                  if (ROTATES.match(name) or MASKS.match(name)) and
                  (isinstance(one, staticmethod) if inspect.isclass(holder) else callable(one))]
+    # pop() would return a number, which replaces the layer's output.
     hooks = [hook for index, layer in layers_of(model) for hook in (
         layer.register_forward_pre_hook(lambda *_, index=index: stack.append(index)),
-        layer.register_forward_hook(lambda *_: forget(stack)))]
+        layer.register_forward_hook(lambda *_: stack.__delitem__(-1)))]
     for holder, name, one in originals:
         spy = watched(one, seen, stack) if ROTATES.match(name) else without_mask
         setattr(holder, name, staticmethod(spy) if inspect.isclass(holder) else spy)
@@ -251,10 +252,6 @@ def holders_of(model):
 
 def without_mask(*_, **__):
     """Skips the mask: positions do not depend on it, and making it dominates the time."""
-
-
-def forget(stack):
-    stack.pop()
 
 
 def layers_of(model):
