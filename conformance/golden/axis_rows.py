@@ -38,27 +38,18 @@ def text(head_dim, section, **rope):
                    "rope_parameters": parameters, "max_position_embeddings": 16384}
 
 
-QUARTER = {"partial_rotary_factor": 0.25}
-HALF = {"partial_rotary_factor": 0.5}
 LAYERS = {"layer_types": ["sliding_attention", "full_attention"]}
 TEXTS = {
     "qwen2_vl_text": [text(32, [4, 6, 6]), text(32, [4, 6, 6], **YARN)],
-    "qwen2_5_vl_text": [text(32, [4, 6, 6])],
-    "qwen2_5_omni_text": [text(32, [4, 6, 6])],
-    "qwen2_5_omni_talker": [text(32, [4, 6, 6])],
-    "paddleocr_vl_text": [text(32, [4, 6, 6])],
+    **dict.fromkeys(("qwen2_5_vl_text", "qwen2_5_omni_text", "qwen2_5_omni_talker",
+                     "paddleocr_vl_text", "glm4v_text", "glm_ocr_text"), [text(32, [4, 6, 6])]),
     "qwen3_vl_text": [text(32, [6, 5, 5]), text(32, [8, 4, 4], **YARN)],
-    "qwen3_vl_moe_text": [text(32, [6, 5, 5])],
-    "qwen3_omni_moe_text": [text(32, [6, 5, 5])],
-    "qwen3_omni_moe_talker_text": [text(32, [6, 5, 5])],
-    "cosmos3_edge_text": [text(32, [6, 5, 5])],
-    "qwen3_5_text": [text(128, [6, 5, 5], **QUARTER)],
-    "qwen3_5_moe_text": [text(128, [6, 5, 5], **QUARTER)],
-    "qwen4_exp_text": [text(128, [6, 5, 5], **QUARTER)],
-    "glm4v_text": [text(32, [4, 6, 6])],
-    "glm_ocr_text": [text(32, [4, 6, 6])],
-    "glm4v_moe_text": [text(64, [4, 6, 6], **HALF)],
-    "glm_image_text": [text(64, [4, 6, 6], **HALF)],
+    **dict.fromkeys(("qwen3_vl_moe_text", "qwen3_omni_moe_text", "qwen3_omni_moe_talker_text",
+                     "cosmos3_edge_text"), [text(32, [6, 5, 5])]),
+    **dict.fromkeys(("qwen3_5_text", "qwen3_5_moe_text", "qwen4_exp_text"),
+                    [text(128, [6, 5, 5], partial_rotary_factor=0.25)]),
+    **dict.fromkeys(("glm4v_moe_text", "glm_image_text"),
+                    [text(64, [4, 6, 6], partial_rotary_factor=0.5)]),
     "ernie4_5_vl_moe_text": [text(32, [6, 6, 4])],
     "cohere_compass_text": [text(32, [6, 5, 5]) | LAYERS | {"rope_parameters": {
         "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0,

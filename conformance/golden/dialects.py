@@ -26,7 +26,6 @@ import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PATH = ROOT / "tests/golden/dialects.json"
-ENGINES = ("transformers", "llama.cpp", "mlx", "onnxruntime")
 SAME = 2.0**-20
 
 YARN = {"model_type": "llama", "hidden_size": 3584, "num_attention_heads": 28,
@@ -246,7 +245,7 @@ def alike(one, other):
 def main(words):
     write = "--write" in words
     sources = dict(words[i + 1].split("=", 1) for i, word in enumerate(words) if word == "--from")
-    chosen = [word for word in words if word in ENGINES] or list(ENGINES)
+    chosen = [word for word in words if word in MAKERS] or list(MAKERS)
     for engine in chosen:
         if engine != "transformers" and engine not in sources:
             print(f"dialects: --from {engine}=PATH is required", file=sys.stderr)
@@ -255,7 +254,7 @@ def main(words):
     made = {engine: list(map(shortened, MAKERS[engine](sources.get(engine))))
             for engine in chosen}
     if write:
-        cases = [each for engine in ENGINES
+        cases = [each for engine in MAKERS
                  for each in made.get(engine, [old for old in recorded if old["engine"] == engine])]
         lines = ",\n".join(json.dumps(each) for each in cases)
         head = '{"produced_by": "conformance/golden/dialects.py", "cases": [\n'

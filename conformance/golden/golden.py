@@ -11,6 +11,7 @@
 import argparse
 import json
 import pathlib
+import subprocess
 import sys
 
 import torch
@@ -33,7 +34,7 @@ def main():
         if arguments.releases:
             return compare_with_document(histories(), arguments.write)
         return compare_files(files_of(arguments.paths), release_of(arguments.release))
-    except WheelError as error:
+    except (WheelError, subprocess.CalledProcessError) as error:
         print(f"golden: {error}", file=sys.stderr)
         return 1
 

@@ -11,25 +11,22 @@ engines: formulas from their source (second_route_formulas.py). Exits with 1 if 
 
 import json
 import math
-import os
 import pathlib
 import random
-import subprocess
 import sys
 
 import numpy as np
 
 GOLDEN = pathlib.Path(__file__).resolve().parent
-ROOT = GOLDEN.parents[1]
 sys.path.insert(0, str(GOLDEN / "evidence"))
 
 from cells import Model, cases, first_case  # noqa: E402
+from judge import SAME, asked  # noqa: E402
+from names import READINGS, ROOT  # noqa: E402
 from second_route_formulas import of_formula  # noqa: E402
 from sizes import OWN, SIZES  # noqa: E402
 
-READINGS = ROOT / "build/release/bin/rotary_readings"
 RELEASES = json.loads((GOLDEN / "releases.json").read_text(encoding="utf-8"))["lines"]
-SAME = 2.0**-18
 SMALL = {"hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4,
          "num_key_value_heads": 4}
 # Keys without which the model does not exist or does not rotate.
@@ -63,21 +60,13 @@ def model_of(dialect, family, pairs=32):
     return Model(whole, {"model_type": whole, "text_config": keys}, pairs=pairs, path="text_config")
 
 
-def read_as(dialect, tried):
-    return answers([READINGS], [each | {"dialect": dialect} for each in tried], {})
-
-
-def answers(command, questions, environment):
-    made = subprocess.run(command, input="\n".join(map(json.dumps, questions)), text=True,
-                          capture_output=True, check=True, env=os.environ | environment)
-    return [json.loads(line) for line in made.stdout.splitlines()]
-
-
 def of_class(engine, release, tried, interpreters):
     version = next((each for each in RELEASES if each.startswith(release + ".")), "")
-    path = {"PYTHONPATH": str(pathlib.Path(interpreters["releases"], version).resolve())}
-    return answers([interpreters[engine], "-B", GOLDEN / "second_route_classes.py", engine], tried,
-                   path if engine == "transformers" else {})
+    command = [interpreters[engine], "-B", GOLDEN / "second_route_classes.py", engine]
+    if engine == "transformers":
+        path = pathlib.Path(interpreters["releases"], version).resolve()
+        command = ["env", f"PYTHONPATH={path}", *command]
+    return asked(command, tried)
 
 
 def difference(reading, theirs):
@@ -123,12 +112,12 @@ def is_read(reading):
 def row(engine, release, family, cell, interpreters):
     dialect = engine.replace("_", ".") + (f"@{release}" if engine == "transformers" else "")
     first = first_case(model_of(dialect, family))
-    ropes = read_as(dialect, [first])[0].get("calls", [[]])[-1]
+    ropes = asked(READINGS, [first | {"dialect": dialect}])[0].get("calls", [[]])[-1]
     pairs = len(ropes[0].get("inv_freq", [])) if ropes else 0
     model = model_of(dialect, family, pairs or 32)
     tried = [each for each in [first, *cases(model)] if each["cell"] == cell]
-    both = [(each, reading) for each, reading in zip(tried, read_as(dialect, tried))
-            if is_read(reading)]
+    read = asked(READINGS, [each | {"dialect": dialect} for each in tried])
+    both = [(each, reading) for each, reading in zip(tried, read) if is_read(reading)]
     if not both:
         return [f"{dialect} `{family}` `{cell}`", "is not read", "", "", "left out"]
     tried, readings = zip(*both)

@@ -11,7 +11,7 @@ PINS = pathlib.Path(__file__).with_name("releases.json")
 
 
 class WheelError(Exception):
-    """A wheel is missing or differs from the pinned one."""
+    """A wheel is not pinned or differs from the pinned one."""
 
 
 def pins():
@@ -25,18 +25,12 @@ def wheel_of(version, folder):
         raise WheelError(f"releases.json must pin the release, got {version}")
     path = folder / f"transformers-{version}-py3-none-any.whl"
     if not path.exists():
-        download(version, folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        print(f"download transformers {version}", file=sys.stderr)
+        subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps",
+                        "--only-binary=:all:", "--dest", folder, f"transformers=={version}"],
+                       check=True)
     got = hashlib.sha256(path.read_bytes()).hexdigest()
     if got != wanted:
         raise WheelError(f"{path} must have SHA-256 {wanted}, got {got}; delete it to fetch again")
     return path
-
-
-def download(version, folder):
-    folder.mkdir(parents=True, exist_ok=True)
-    print(f"download transformers {version}", file=sys.stderr)
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps",
-               "--only-binary=:all:", "--dest", str(folder), f"transformers=={version}"]
-    result = subprocess.run(command, capture_output=True, text=True)
-    if result.returncode != 0:
-        raise WheelError(f"pip could not download transformers {version}: {result.stderr.strip()}")

@@ -23,7 +23,7 @@ import sys
 
 from judge import Verdict, judged, judged_form
 from keep import ROOT, recorded, recorded_form, write
-from scratch import ScratchError, python_with
+from scratch import python_with
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -31,7 +31,8 @@ sys.path.insert(0, str(HERE.parent))
 from positions import compare_positions, makers  # noqa: E402
 from wheels import WheelError  # noqa: E402
 
-SETTINGS = HERE / "settings.json"
+FILE = HERE / "settings.json"
+SETTINGS = json.loads(FILE.read_text(encoding="utf-8"))
 TOOL = ROOT / "build/release/bin/rotary"
 ENVIRONMENTS = ROOT / "build/golden/environments"
 
@@ -52,7 +53,7 @@ def main():
         if not arguments.positions:
             failed = compare_classes(arguments.model_types, [] if arguments.write else None)
         return max(failed, compare_ids(arguments)) if not arguments.model_types else failed
-    except (ScratchError, WheelError) as error:
+    except (WheelError, subprocess.CalledProcessError) as error:
         print(f"golden: {error}", file=sys.stderr)
         return 1
 
@@ -60,11 +61,10 @@ def main():
 def compare_classes(model_types, kept):
     """Prints each class's verdict, and other variants that disagree. Returns 0 if settings.json has
     a reason for each that disagrees. kept: a list that collects the agreeing classes, or None."""
-    settings = json.loads(SETTINGS.read_text(encoding="utf-8"))
-    print(", ".join(settings["python"]))
+    print(", ".join(SETTINGS["python"]))
     counts = collections.Counter()
-    for line in survey(settings, model_types):
-        verdict = with_reason(line, settings["reasons"])
+    for line in survey(model_types):
+        verdict = with_reason(line)
         counts[verdict.kind] += 1
         is_kept = line["variant"] == "class" and not line["is_axial"]  # axis_rows.py has axial ones
         if kept is not None and is_kept and verdict.kind == "agrees":
@@ -74,7 +74,7 @@ def compare_classes(model_types, kept):
                   flush=True)
     print(", ".join(f"{count} {kind}" for kind, count in counts.items()))
     if kept is not None:
-        write("classes", kept, settings["python"], "classes", sort_keys=True)
+        write("classes", kept, SETTINGS["python"], "classes", sort_keys=True)
     failed = set(counts) - {"agrees", "has a reason"}
     return 1 if failed or not counts else 0
 
@@ -82,15 +82,14 @@ def compare_classes(model_types, kept):
 def compare_forms(model_types, kept):
     """Prints the forms on which tool and class disagree. Returns 0 if each has a reason or only the
     tool refuses it. kept: a list for agreeing forms of settings.json, or None."""
-    settings = json.loads(SETTINGS.read_text(encoding="utf-8"))
     counts = collections.Counter()
-    for line in survey(settings, model_types, "forms.py"):
+    for line in survey(model_types, "forms.py"):
         verdict = judged_form(line, TOOL)
         name = f"{line['model_type']} {line['variant']}"
-        reasons = (why for pattern, why in settings["reasons_of_forms"].items()
+        reasons = (why for pattern, why in SETTINGS["reasons_of_forms"].items()
                    if fnmatch.fnmatchcase(name, pattern))
         if kept is not None and verdict.kind in ("agrees", "both refuse") and any(
-                fnmatch.fnmatchcase(name, pattern) for pattern in settings["kept_forms"]):
+                fnmatch.fnmatchcase(name, pattern) for pattern in SETTINGS["kept_forms"]):
             kept.append(recorded_form(line, TOOL))
         if verdict.kind in ("differs", "resolved"):
             verdict = next((Verdict("has a reason", why) for why in reasons), verdict)
@@ -99,12 +98,12 @@ def compare_forms(model_types, kept):
             print(f"{name} {verdict.kind}: {verdict.text}", flush=True)
     print(", ".join(f"{count} {kind}" for kind, count in counts.items()))
     if kept is not None:
-        write("config_forms", kept, settings["python"], "config_forms", sort_keys=True)
+        write("config_forms", kept, SETTINGS["python"], "config_forms", sort_keys=True)
     return 1 if counts["differs"] + counts["resolved"] + counts["fails"] or not counts else 0
 
 
 def compare_ids(arguments):
-    packages = json.loads(SETTINGS.read_text(encoding="utf-8"))["python"]
+    packages = SETTINGS["python"]
     kept = [] if arguments.write else None
     failed = compare_positions(python_with(packages, ENVIRONMENTS), TOOL, ENVIRONMENTS.parent, kept,
                                arguments.vllm)
@@ -114,9 +113,9 @@ def compare_ids(arguments):
     return failed
 
 
-def survey(settings, model_types, program="survey.py"):
-    python = python_with(settings["python"], ENVIRONMENTS)
-    command = [python, "-B", HERE / program, SETTINGS, *model_types]
+def survey(model_types, program="survey.py"):
+    python = python_with(SETTINGS["python"], ENVIRONMENTS)
+    command = [python, "-B", HERE / program, FILE, *model_types]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                           text=True) as process:
         for line in process.stdout:
@@ -126,9 +125,9 @@ def survey(settings, model_types, program="survey.py"):
                "error": f"the survey ended with {process.returncode}"}
 
 
-def with_reason(line, reasons):
+def with_reason(line):
     verdict = judged(line, TOOL)
-    reason = reasons.get(line["config_class"])
+    reason = SETTINGS["reasons"].get(line["config_class"])
     if reason is None or (verdict.kind == "agrees" and line["variant"] != "class"):
         return verdict
     if verdict.kind == "agrees":

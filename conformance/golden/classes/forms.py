@@ -19,7 +19,6 @@ from transformers import CONFIG_MAPPING
 
 OUTER, INNER = 70000.0, 30000.0  # bases that are no class's default
 OUTER_PART, INNER_PART = 0.25, 0.5
-ORIGINAL, TRAINED = 2048, 8192
 WORKERS = 2
 ROPE_KEYS = ("rope_parameters", "rope_scaling", "rope_theta", "partial_rotary_factor",
              "compress_rope_theta", "default_theta", "layer_rope_theta")
@@ -72,12 +71,12 @@ def lines(use, complete):
     if whole.get("head_dim", size) is None:
         config["head_dim"] = size  # functions of scaled rules fail on null
     positions = "max_position_embeddings"
-    config[use.config.attribute_map.get(positions, positions)] = TRAINED
+    config[use.config.attribute_map.get(positions, positions)] = survey.TRAINED
     extra = {key: value for key, value in (complete.get("rope_parameters") or {}).items()
              if key == "mrope_section"}
     types = getattr(default, "layer_types", None) or ["full_attention"]
     labels = getattr(default, "_rope_type_labels", None) or sorted(set(types))
-    for rule in RULES:
+    for rule in ("default", *survey.RULES):
         for form, keys in forms(rule, size, extra, labels):
             yield made(use, form, rule, config | keys)
 
@@ -86,7 +85,7 @@ def made(use, form, rule, config):
     line = {"config_class": use.config.__name__, "model_type": use.config.model_type,
             "variant": f"{form}:{rule}", "config": config, "rotating": None,
             "form_keys": [key for key in config if key in ROPE_KEYS],
-            "context": 2 * TRAINED if rule in IN_CONTEXT else None}
+            "context": 2 * survey.TRAINED if rule in IN_CONTEXT else None}
     try:
         read = CONFIG_MAPPING[use.config.model_type].from_dict(copy.deepcopy(config))
         line["ropes"] = survey.ropes_of(use.rotary, read, line["context"], positions=None)
@@ -95,24 +94,9 @@ def made(use, form, rule, config):
     return line
 
 
-RULES = {
-    "default": {},
-    "linear": {"factor": 4.0},
-    "dynamic": {"factor": 2.0},
-    "yarn": {"factor": 4.0, "original_max_position_embeddings": ORIGINAL},
-    "llama3": {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
-               "original_max_position_embeddings": ORIGINAL},
-    "longrope": {"factor": 4.0, "original_max_position_embeddings": ORIGINAL},
-}
-
-
 def parameters(rule, size, extra, **others):
-    found = copy.deepcopy(RULES[rule] | extra) | others
-    if rule == "longrope":
-        pairs = size // 2
-        short = [1 + 0.01 * i for i in range(pairs)]
-        found |= {"short_factor": short, "long_factor": [3 * each for each in short]}
-    return found
+    found = copy.deepcopy(survey.RULES.get(rule, {}) | extra) | others
+    return found | survey.lists(size // 2) if rule == "longrope" else found
 
 
 def forms(rule, size, extra, labels):

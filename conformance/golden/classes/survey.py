@@ -46,8 +46,8 @@ def main():
         if wanted and use.config.model_type not in wanted:
             continue
         complete = settings["complete"].get(use.config.__name__, {})
-        for name, change in VARIANTS.items():
-            line = examined(use, complete, name, change)
+        for variant in ("class", *RULES):
+            line = examined(use, complete, variant)
             if line is not None:
                 print(json.dumps(line), flush=True)
 
@@ -125,48 +125,46 @@ def config_of(model, call):
     return config
 
 
-def of_rule(**parameters):
-    """Returns a function that changes a config's rope parameters, in each dictionary if nested."""
-    def change(config):
-        rope = copy.deepcopy(config.rope_parameters)
-        nested = [each for each in rope.values() if isinstance(each, dict)]
-        for each in nested or [rope]:
-            if each.get("rope_type", "default") != "default":
-                return None
-            each.update(parameters)
-        return {"rope_parameters": rope}
-    return change
-
-
-def longrope(config):
-    rope = config.rope_parameters
-    if any(isinstance(each, dict) for each in rope.values()):
-        return None
-    dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    pairs = int(dim * rope.get("partial_rotary_factor", 1.0)) // 2
-    short = [1 + 0.01 * i for i in range(pairs)]
-    change = of_rule(rope_type="longrope", factor=4.0, original_max_position_embeddings=2048,
-                     short_factor=short, long_factor=[3 * each for each in short])(config)
-    return change and change | {"original_max_position_embeddings": 2048,
-                                "max_position_embeddings": 8192}
-
-
-VARIANTS = {
-    "class": None,
-    "linear": of_rule(rope_type="linear", factor=4.0),
-    "dynamic": of_rule(rope_type="dynamic", factor=2.0),
-    "yarn": of_rule(rope_type="yarn", factor=4.0, original_max_position_embeddings=2048),
-    "llama3": of_rule(rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
-                      original_max_position_embeddings=2048),
-    "longrope": longrope,
+ORIGINAL, TRAINED = 2048, 8192
+RULES = {
+    "linear": {"factor": 4.0},
+    "dynamic": {"factor": 2.0},
+    "yarn": {"factor": 4.0, "original_max_position_embeddings": ORIGINAL},
+    "llama3": {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+               "original_max_position_embeddings": ORIGINAL},
+    "longrope": {"factor": 4.0, "original_max_position_embeddings": ORIGINAL},
 }
+
+
+def lists(pairs):
+    """LongRoPE's lists."""
+    short = [1 + 0.01 * i for i in range(pairs)]
+    return {"short_factor": short, "long_factor": [3 * each for each in short]}
+
+
+def changes(config, rule):
+    """Returns the config keys that give a default rope the rule; None if that is not possible."""
+    rope, made = copy.deepcopy(config.rope_parameters), {}
+    nested = [each for each in rope.values() if isinstance(each, dict)]
+    parameters = {"rope_type": rule} | RULES[rule]
+    if rule == "longrope":
+        if nested:
+            return None
+        dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+        parameters |= lists(int(dim * rope.get("partial_rotary_factor", 1.0)) // 2)
+        made = {"original_max_position_embeddings": ORIGINAL, "max_position_embeddings": TRAINED}
+    for each in nested or [rope]:
+        if each.get("rope_type", "default") != "default":
+            return None
+        each.update(parameters)
+    return {"rope_parameters": rope} | made
 
 
 # Classes with several axes that read only rope_theta.
 WITHOUT_RULES = ("Llama4VisionRotaryEmbedding",)
 
 
-def examined(use, complete, variant, change):
+def examined(use, complete, variant):
     """Returns a config's line, or None if the rule does not apply."""
     line = {"folder": use.module.__name__.split(".")[-2], "class": use.rotary.__name__,
             "config_class": use.config.__name__, "model_type": use.config.model_type,
@@ -174,9 +172,9 @@ def examined(use, complete, variant, change):
             "is_axial": hasattr(use.rotary, "compute_axial_rope_parameters")}
     try:
         config = use.config(**complete)
-        if change is not None:
+        if variant != "class":
             reads_rules = not line["is_axial"] and use.rotary.__name__ not in WITHOUT_RULES
-            changed = change(config) if reads_rules else None
+            changed = changes(config, variant) if reads_rules else None
             if changed is None:
                 return None
             config = use.config(**complete | changed)
@@ -184,10 +182,10 @@ def examined(use, complete, variant, change):
         line |= {"config": config.to_dict(), "context": context, "positions": POSITIONS,
                  "ropes": ropes_of(use.rotary, config, context),
                  "axes": axes_of(use.rotary(config=config))}
-        if change is None:
+        if variant == "class":
             line |= rotating_layers(use, config)
     except Exception as error:
-        if change is not None:
+        if variant != "class":
             return None
         line["error"] = text_of(error)
     return line

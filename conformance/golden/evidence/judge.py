@@ -42,9 +42,10 @@ def merged(cells, worst_first):
     return {cell: worst(all_of)[1] for cell, all_of in kept.items() if all_of}
 
 
-def asked(readings, questions):
+def asked(program, questions):
+    """program: its path, or a command."""
     text = "\n".join(map(json.dumps, questions))
-    answers = subprocess.run([readings], input=text, capture_output=True, text=True, check=True)
+    answers = subprocess.run(program, input=text, capture_output=True, text=True, check=True)
     return [json.loads(line) for line in answers.stdout.splitlines()]
 
 
