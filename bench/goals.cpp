@@ -10,7 +10,7 @@ enum class Elements { any, f32, bf16, bits16 };
 
 enum class Step {
   any,
-  decode,   // one token by one thread, 128 features per head, all rotated
+  decode,   // one token by one thread, 128 features per head, all rotated forward
   prefill,  // 16 tokens or more, by one or two threads
   chunk,    // 512 tokens or more
 };

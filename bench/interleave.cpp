@@ -18,7 +18,7 @@ constexpr double shortest_sample_ns = 1e5;
 // A call that takes this long needs no untimed call before it.
 constexpr double long_call_ns = 2e7;
 
-// A call this long gets at most most_samples_of_endless samples, because other contenders wait.
+// A call that takes this long gets at most three samples, because other contenders wait for it.
 constexpr double endless_call_ns = 2e9;
 constexpr std::int64_t most_samples_of_endless = 3;
 
@@ -42,7 +42,6 @@ Result<double> sample(const Contender& contender, std::int64_t calls, Clock cloc
   return now_ns(clock) - start;
 }
 
-// The calls in a sample, the untimed calls before a sample, and the most samples.
 struct Plan {
   std::int64_t calls = 1;
   std::int64_t untimed = 1;

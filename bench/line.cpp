@@ -6,7 +6,6 @@
 namespace rotary::bench {
 namespace {
 
-// Bytes of the cos/sin rows of all tokens.
 std::int64_t rows_bytes(const Line& line) {
   return line.tokens * line.operation->shape.rotary_dim * size_in_bytes(DType::f32);
 }

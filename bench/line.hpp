@@ -37,7 +37,7 @@ struct HeadShape {
   Layout layout = Layout::tokens_first;
 };
 
-// The values of each property: an operation has a line for every combination.
+// Lists of values. An operation has a line for every combination of them.
 struct Axes {
   std::span<const std::int64_t> tokens;
   std::span<const DType> dtypes;
@@ -76,7 +76,7 @@ struct Line {
   std::int64_t threads = 1;
 };
 
-// The input of an operation; frequencies are those of the line's shape and pairing.
+// The input of an operation. frequencies: frequencies_of(line).
 struct Setup {
   Line line;
   Frequencies frequencies;

@@ -10,7 +10,7 @@
 namespace rotary::bench {
 
 struct Machine {
-  std::string cpu;              // the system's name for it, or "unknown"
+  std::string cpu;              // as the system names it, or "unknown"
   std::int64_t processors = 0;  // that this process can use
   Caches caches;
 };
@@ -21,7 +21,7 @@ struct Build {
   std::string_view compiler;  // "GNU 12.2.0"
   std::string_view flags;
   std::string_view type;    // "Release"
-  std::string_view commit;  // "unknown" outside git; ends with "-dirty" if files differed from it
+  std::string_view commit;  // "unknown" outside git; ends with "-dirty" after uncommitted changes
 };
 
 [[nodiscard]] Build this_build() noexcept;

@@ -8,7 +8,7 @@
 namespace rotary::bench {
 namespace {
 
-// volatile, so the compiler keeps the multiplication by 1. Two 16-bit elements count as one float.
+// volatile, so the compiler keeps the multiplication by 1.
 const volatile float one = 1;
 
 constexpr std::size_t cache_line = 64;
@@ -24,7 +24,7 @@ struct Bytes {
   std::size_t count = 0;
 };
 
-// Splits bytes [0, count) into parts of whole units. The last part also gets the remaining bytes.
+// Splits bytes [0, count) at multiples of unit. The last part also gets the remaining bytes.
 Bytes part_of(std::size_t count, std::size_t unit, std::size_t part, std::size_t parts) {
   const std::size_t units = unit > 0 ? count / unit : 0;
   const std::size_t first = units * part / parts * unit;

@@ -19,7 +19,7 @@ class Roofline {
   // executor: the executor of the compared operation.
   explicit Roofline(Executor executor = {});
 
-  // Scales the rotated features of a packed tensor in place.
+  // Scales the rotated features of a packed tensor in place. Treats two 16-bit elements as a float.
   void add_scale(const HeadsView& view, const HeadWindow& window);
 
   // Copies a tensor with adjacent features. The destination may have gaps.

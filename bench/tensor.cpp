@@ -13,7 +13,7 @@ namespace {
 // Not a power of 2, so that heads and tokens differ.
 constexpr std::int64_t drawn_values = 65'537;
 
-// Truncates to 11 bits of significand. Numbers below f16's normal range become 0.
+// Truncates to 11 bits of significand. Numbers outside f16's normal range become 0.
 std::uint16_t to_f16(std::uint32_t float_bits) {
   const std::uint32_t exponent = (float_bits >> 23) & 255;
   const std::uint32_t sign = float_bits >> 31 << 15;

@@ -14,8 +14,8 @@ namespace rotary::bench {
 
 // The order in memory for a batch of 1.
 enum class Layout {
-  tokens_first,  // [tokens, heads, features], as a projection leaves them
-  heads_first,   // [heads, tokens, features], as most attention kernels read them
+  tokens_first,  // [tokens, heads, features], the layout of a projection
+  heads_first,   // [heads, tokens, features], the layout of most attention kernels
 };
 
 struct AlignedDelete {

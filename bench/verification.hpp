@@ -16,8 +16,8 @@ namespace rotary::bench {
 
 struct Verification {
   std::int64_t elements = 0;
-  std::int64_t wrong = 0;  // beyond the bound of numeric_contract.hpp
-  double worst = 0;        // in units of 2^-24 hypot(exact pair)
+  std::int64_t wrong = 0;  // beyond the bound of numeric_contract.hpp, or unrotated and changed
+  double worst = 0;        // of rotated elements, in units of 2^-24 hypot(exact pair)
   double bound = 0;        // the largest bound among the elements
   std::int64_t worst_position = 0;
   std::int64_t worst_head = 0;
@@ -52,7 +52,7 @@ struct Sample {
 };
 [[nodiscard]] Sample take_sample(const ConstHeadsView& view);
 
-// Token t was at first_position + t * positions_per_token.
+// Token t is rotated by position first_position + t * positions_per_token.
 struct SampledRotation {
   const Frequencies& frequencies;
   std::int64_t first_position = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drops the oldest tokens except the first few from a full KV cache, and rotates the remaining keys
-// to their new positions: first in a contiguous cache, then in pages.
+// Drops the oldest tokens except the first few from a full KV cache. Rotates the remaining keys to
+// their new positions, first in a contiguous cache, then in pages.
 // Run: context_shift
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An 8-bit KV cache: append() rotates and quantizes a prompt's keys and values, attend() reads them
-// directly. Compares with attention over an f32 cache of the same tokens.
+// An 8-bit KV cache. append() rotates a prompt's keys and quantizes its keys and values. attend()
+// reads them directly. Compares with attention over an f32 cache of the same tokens.
 // Run: int8_cache
 #include <algorithm>
 #include <cmath>

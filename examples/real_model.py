@@ -68,7 +68,7 @@ class RealModel:
         [tokens, features]. A prompt is many tokens, a decode step one. The text's first token is at
         position `offset`."""
         at = range(offset + slot, offset + slot + len(tokens))
-        # This step's exact cos and sin, shared by all layers.
+        # This step's exact cos and sin, shared by all layers of a kind.
         rows = {kind: each.rotations(at) for kind, each in self.frequencies.items()}
         x = self.weights["token_embd.weight"][tokens]
         if self.architecture == "gemma3":

@@ -40,7 +40,7 @@ int main() {
     }
   }
 
-  // A bias that depends only on distance has 2 N - 1 values for N tokens. Fast kernels take these.
+  // For N tokens, a bias of the distance has only 2 N - 1 values. Fast kernels take these values.
   std::vector<float> distances(heads * 31);
   const auto row = fill_distances(view(distances, {.heads = 8, .queries = 1, .keys = 31}), alibi,
                                   /*first_distance=*/-15);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One buffer for all tensors of a case, each in a separate place with guards around it.
+// One buffer for all tensors of a case. Each tensor has its own place, between two guards.
 // AddressSanitizer detects any access to a guard; a comparison detects any change.
 #pragma once
 
@@ -62,7 +62,7 @@ template <class Call>
   return result;
 }
 
-// The working memory that the caller gives to a call, with guards around it.
+// Working memory that a caller gives to a call, between two guards.
 class WorkMemory {
  public:
   static constexpr std::size_t capacity = std::size_t{1} << 22;
@@ -75,7 +75,7 @@ class WorkMemory {
   [[nodiscard]] bool give_back() noexcept;
 
  private:
-  // An overrun by one part of a call's memory hits a guard: parts are at most about 50 KB apart.
+  // More than the distance between two parts of a call's memory, which is at most about 50 KB.
   static constexpr std::size_t guard_bytes = std::size_t{1} << 16;
 
   alignas(64) std::array<std::byte, capacity + 2 * guard_bytes> bytes_{};

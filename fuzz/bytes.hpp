@@ -49,7 +49,7 @@ class Bytes {
     return value;
   }
 
-  // Any integer, often a small one: the first byte is the number of bytes that follow.
+  // Any integer, often small. The first byte decides how many bytes follow.
   [[nodiscard]] std::int64_t integer() {
     const int size = byte() % 9;
     std::uint64_t value = 0;

@@ -15,7 +15,6 @@ namespace rotary::fuzz {
 using check::is_rounded;
 using test::value_at;
 
-// The element of a view, before the call and after it.
 template <class View>
 [[nodiscard]] double number_before(const View& view, const Axes& index, const Memory& memory) {
   return value_at(view.dtype,

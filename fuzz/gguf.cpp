@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes GGUF: any bytes must give a model whose every layer is described, or an error. Memory is
-// limited to the window and a multiple of the file's size.
+// Fuzzes GGUF: any bytes must give an error, or a model that describes every layer. Memory is
+// limited to the reader's window and a multiple of the file's size.
 #include "rotary/gguf.hpp"
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 namespace rotary::fuzz {
 namespace {
 
-// A key takes at least 14 bytes of the file. The reader keeps it in a vector that doubles.
+// A key takes at least 14 bytes of the file. A growing vector takes at most 4 times its keys.
 void check_heap(std::int64_t most, std::size_t file_bytes) {
   constexpr std::size_t window = 65536;
   constexpr std::size_t of_each_byte = 8 + 4 * sizeof(GgufKey) / 14;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes identify. Independent code makes the numbers from a small model's config, rightly or with
-// a mistake. Some are then spoilt. Numbers that are not finite must be refused. Equal numbers must
-// get equal answers. The reference must reproduce the numbers from an answer.
+// a mistake. NaN and infinity, which replace some numbers, must be refused. Equal numbers must get
+// equal answers. The reference must reproduce the numbers from an answer.
 #include "rotary/identify.hpp"
 
 #include <algorithm>
@@ -93,7 +93,7 @@ void add_positions(Bytes& input, Dump& dump) {
   }
 }
 
-// Returns a right rotation, or one with a mistake. For frequencies, a spec can express the mistake.
+// Returns a right rotation, or one with a mistake. For frequencies, only the spec has the mistake.
 FaultyRotation rotation_of(Bytes& input, Dump& dump) {
   const auto mistakes = test::single_mistakes(dump.spec);
   const std::size_t chosen = input.byte() % mistakes.size();
@@ -162,7 +162,7 @@ Result<Identification> identified(const Dump& dump, const IdentifyOptions& optio
 
 double number_in(const std::string& text) { return std::strtod(text.c_str(), nullptr); }
 
-// Adds the cause to the rotation. Returns false if FaultyRotation does not support it.
+// Adds the cause to the rotation. Returns false if FaultyRotation does not support the cause.
 bool add_cause(const Cause& cause, FaultyRotation& rotation) {
   const std::string_view name = cause.hypothesis->name;
   const FieldDifference last = cause.fields.empty() ? FieldDifference() : cause.fields.back();

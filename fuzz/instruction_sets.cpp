@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does one random rotation with every instruction set of this machine. Each must keep the contract,
-// and give the same bits for any split. With the rows of the simplest set, the bound is doubled.
+// Does one random rotation with every instruction set of this machine. Each set must keep the
+// contract and give equal bits for any split. With rows of the simplest set, the bound is doubled.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -165,7 +165,7 @@ void check_pairs(const Case& one, const Rotations& simplest) {
       memory);
 }
 
-// Most sets give the same bits. Only different bits are checked, pair by pair.
+// Checks pairs only if bits differ from the last checked result. Most sets give equal bits.
 void check_instruction_set(const Case& one, const Rotations& simplest) {
   const TokenRange all{.begin = 0, .end = one.extents.tokens};
   whole = source;

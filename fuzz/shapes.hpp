@@ -30,7 +30,7 @@ enum class Features { anywhere, adjacent };
 // Ordered strides, or one time in 16 any strides.
 [[nodiscard]] Axes decode_strides(Bytes& input, const Axes& counts, Features features);
 
-// Any strides: small ones, or any int64.
+// Strides from -12 to 12, or any int64.
 [[nodiscard]] Axes decode_small_strides(Bytes& input);
 [[nodiscard]] Axes decode_wild_strides(Bytes& input);
 

@@ -22,7 +22,7 @@ __extension__ using int128 = __int128;
 
 inline constexpr std::size_t largest_buffer = std::size_t{1} << 14;
 
-// One number for each axis: batch, token, head, feature. A view without an axis has 1 index on it.
+// One number for each axis: batch, token, head, feature. A view without an axis has count 1.
 using Axes = std::array<std::int64_t, 4>;
 
 struct Strided {
@@ -67,8 +67,8 @@ struct Span {
 // an element, a possible span and data that is aligned and not null.
 [[nodiscard]] bool is_well_formed(const Strided& view);
 
-// As above, for views of relative encodings: fewer than 2^60 elements, and fewer than 2^36 if a
-// stride of 0 repeats them.
+// For views of relative encodings: is_well_formed(), and fewer than 2^60 elements, or 2^36 if a
+// stride of 0 repeats elements.
 [[nodiscard]] bool is_countable(const Strided& view);
 
 // True if the views have the same elements in order. Ignores strides of axes with one index.
@@ -77,7 +77,6 @@ struct Span {
 // The offset of an element in the buffer, in bytes.
 [[nodiscard]] std::size_t place_of(const Strided& view, const std::byte* buffer, const Axes& index);
 
-// Calls visit(index) for each element.
 template <class Visit>
 void for_each_element(const Strided& view, Visit visit) {
   if (is_empty(view)) return;
@@ -109,7 +108,6 @@ struct Memory {
   std::span<std::byte> after;
 };
 
-// Owns the buffer and its copy.
 class Buffers {
  public:
   [[nodiscard]] std::span<std::byte> buffer() { return after_; }
@@ -130,10 +128,10 @@ void put_back(const Strided& view, const Memory& memory);
 // Fails unless every byte is unchanged. what: the requirement, for the message.
 void check_unchanged(const Memory& memory, std::string_view what);
 
-// Checks a refused call: a well-formed error, a case that allows it, and nothing written.
+// Checks a refused call: its error is well-formed, `expected` allows it, and nothing was written.
 void check_refused(const Error& error, Answer expected, const Memory& memory);
 
-// Returns true if an allowed call was accepted. Checks a refused one.
+// Returns true if the call was accepted and may be. Checks a refused call.
 [[nodiscard]] bool is_accepted(const Status& status, Answer expected, const Memory& memory);
 
 }  // namespace rotary::fuzz

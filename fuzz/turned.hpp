@@ -37,7 +37,7 @@ struct TurnedBy {
 // numerics.
 void check_turned(const Head& before, const Head& after, const TurnedBy& by);
 
-// As above, for every head of two views, which may be the same. by: its batch and token are unused.
+// As above, for every head of two views, or of one view passed twice. Ignores by.batch, by.token.
 void check_turned(const ConstHeadsView& before, const ConstHeadsView& after, TurnedBy by,
                   const Memory& memory);
 

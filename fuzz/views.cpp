@@ -70,7 +70,7 @@ bool place(Bytes& input, std::span<std::byte> buffer, HeadsView& view) {
   return data.has_value();
 }
 
-// The second view: the first one, the first one at another address, or a different view.
+// The second view: the first view, the first view at another address, or a different view.
 bool decode_second(Bytes& input, std::span<std::byte> buffer, ViewsCase& views) {
   const std::int64_t kind = input.number(0, 7);
   views.src = views.dst;

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# jobs.sh N PROGRAM ARGUMENT...: runs N processes, numbered by torchrun's variables. A signal to
-# this script stops the processes, and they end if the script does. Exits with the first failure's
-# code. Without a failure, exits with 0 if a process saw every cell finished, otherwise with 130.
+# jobs.sh N PROGRAM ARGUMENT...: runs N processes, numbered by torchrun's variables. They stop if
+# this script gets a signal or ends. Exits with the code of the lowest rank that failed, where codes
+# above 128 count as stopped. Without a failure: 0 if a process saw every cell finished, else 130.
 set -u
 [[ "${1-}" =~ ^[1-9][0-9]*$ ]] || { echo "jobs.sh: N must be a number, got '${1-}'" >&2; exit 2; }
 export WORLD_SIZE=$1 MASTER_ADDR=127.0.0.1 MASTER_PORT=$((20000 + RANDOM % 10000))

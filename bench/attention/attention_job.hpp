@@ -39,8 +39,8 @@ struct Int8Tensor {
 
 class AttentionJob {
  public:
-  // Also prepares the working memory of a call and the data that a model makes once for all layers,
-  // such as cos/sin rows. tensors and the executor must outlive the job.
+  // Prepares a call, its working memory, and the data that a model makes once for all layers, such
+  // as cos/sin rows. tensors and the executor must outlive the job.
   [[nodiscard]] static Result<std::unique_ptr<AttentionJob>> make(const AttentionLine& line,
                                                                   const AttentionTensors& tensors,
                                                                   Executor executor = {});

@@ -11,9 +11,9 @@ constexpr std::int64_t read_from = 32'768;   // keys of a decode step
 constexpr double least_of_peak = 0.70;       // share of a core's peak of multiply-adds
 constexpr double least_of_bandwidth = 0.85;  // share of the speed of reading keys and values
 
-// n threads must reach a share of n times one thread's speed (prefill) or the bandwidth (decode).
-constexpr double least_speedup = 0.95;
-constexpr double least_of_shared_bandwidth = 0.90;
+// Goals of n > 1 threads.
+constexpr double least_speedup = 0.95;              // prefill: share of n times one thread's speed
+constexpr double least_of_shared_bandwidth = 0.90;  // decode: share of the bandwidth of n threads
 
 // The most time of a decode step over an int8 cache, relative to a cache of the shape's dtype. With
 // one query head per key head, memory limits the speed. With several, multiply-adds do.
@@ -67,7 +67,7 @@ std::int64_t cache_bytes(const AttentionLine& line) {
 std::int64_t needed_bytes(const AttentionLine& line) {
   const std::int64_t q = 2 * elements(line, line.queries(), line.shape.heads);
   const std::int64_t k = elements(line, line.tokens, line.shape.key_heads);
-  const std::int64_t doubles = line.quantized() ? 5 * k : 4 * k;  // doubles of k and v
+  const std::int64_t doubles = line.quantized() ? 5 * k : 4 * k;  // copies of k and v in double
   const std::int64_t int8 = line.quantized() ? cache_bytes(line) : 0;
   return (q + 2 * k) * size_in_bytes(line.shape.dtype) + doubles * size_in_bytes(DType::f64) + int8;
 }

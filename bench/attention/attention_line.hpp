@@ -13,7 +13,7 @@
 
 namespace rotary::bench {
 
-// One batch row, [heads, tokens, features] in memory.
+// The heads of one batch row, [heads, tokens, features] in memory.
 struct AttentionHeads {
   std::int64_t heads = 8;
   std::int64_t key_heads = 8;
@@ -53,7 +53,7 @@ struct AttentionLine {
 // Bytes of the tensors and of the reference's copies in double.
 [[nodiscard]] std::int64_t needed_bytes(const AttentionLine& line);
 
-// Bytes of the float32 scores of all pairs, for an implementation that stores them.
+// Bytes of all float32 scores, for an implementation that stores the scores.
 [[nodiscard]] std::int64_t scores_bytes(const AttentionLine& line);
 
 // ratio: time relative to attention without encoding. share: fraction of the roofline. speedup:

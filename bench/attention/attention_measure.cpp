@@ -31,7 +31,7 @@ void run_parts(const Executor& executor, std::int64_t parts, Part part) {
       [](void* state, std::int64_t index) { (*static_cast<Part*>(state))(index); }, &part);
 }
 
-// Reads the part of thread `index` of `threads` threads.
+// Reads the share of the tensor that belongs to thread `index` of `threads`.
 void read_part(const Tensor& tensor, std::int64_t index, std::int64_t threads) {
   const std::int64_t begin = tensor.bytes() * index / threads;
   const std::int64_t end = tensor.bytes() * (index + 1) / threads;
@@ -77,7 +77,7 @@ Status verify_all(const Jobs& jobs, const GroupBudget& budget, GroupMeasurement&
   return {};
 }
 
-// alone: the first job, but on one thread; null if the first job has only one thread.
+// alone: a copy of the first job for one thread; null if the first job itself has one thread.
 Status time_all(const Jobs& jobs, const AttentionJob* alone, Contender roofline,
                 const GroupBudget& budget, GroupMeasurement& measured) {
   std::vector<Contender> contenders = {std::move(roofline)};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The position encodings that `rotary bench attention` times. Their parameters resemble those of
-// trained models. "none", the baseline, and "int8", for a cache in 8 bits, encode no positions.
+// trained models. "none" (the baseline) and "int8" (a cache in 8 bits) encode no positions.
 #pragma once
 
 #include <cstdint>

@@ -36,7 +36,7 @@ int main() {
 #endif
   fmt::print("{}\n", *instruction_set);
   for (const CountedOperation& operation : *operations) {
-    // Does not count the first call, which may choose kernels and touch memory for the first time.
+    // This call is not counted: a first call may choose kernels and touch new memory.
     if (auto status = operation.call(); !status) return fail(status.error());
     rotary::Status status;
     counted_call(&operation, &status);

@@ -20,7 +20,7 @@ constexpr std::int64_t query_heads = 32;
 constexpr std::int64_t key_heads = 8;
 constexpr std::int64_t head_dim = 128;
 
-// The values of the heads do not change any kernel's work.
+// All tensors have the same seed, because values do not change any kernel's work.
 Tensor tensor_of(DType dtype, std::int64_t heads, std::int64_t tokens,
                  Layout layout = Layout::tokens_first) {
   const Extents extents{.tokens = tokens, .heads = heads, .features = head_dim};

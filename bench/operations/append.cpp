@@ -8,7 +8,7 @@
 namespace rotary::bench {
 namespace {
 
-// Keys, and a cache whose second half they fill.
+// Keys, and a cache of twice their size. The keys go to its second half.
 struct CacheStep {
   std::shared_ptr<StepRows> rows;
   Tensor keys;

@@ -18,7 +18,7 @@ namespace {
 using namespace rotary;
 
 constexpr std::int64_t tokens = 4096;
-constexpr std::int64_t slice_tokens = 64;  // verified at a time, with progress shown after each
+constexpr std::int64_t slice_tokens = 64;  // verified between two updates of the progress
 constexpr std::int64_t query_heads = 32;   // as in Llama 3.1 8B
 constexpr std::int64_t key_heads = 8;
 

@@ -19,7 +19,7 @@
 namespace rotary::cuda {
 namespace {
 
-// Packs arrays one after another. Arrays of 8-byte numbers come first, so all are aligned.
+// Packs arrays one after another. Arrays of 8-byte numbers must come first, for alignment.
 class Packed {
  public:
   template <class Number>

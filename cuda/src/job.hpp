@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work of one launch, passed by value as the kernel's parameter. Pointers to elements, numbers,
-// turns, rows and weights are device pointers.
+// The work of one launch, passed by value as the kernel's parameter. All pointers are device
+// pointers.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct Places {
   TokenNumbers positions;
 };
 
-// How cos and sin are computed. They have the same bits as in rows-inl.hpp of the library.
+// Sources of cos and sin. Computed numbers have the bits of the library's rows-inl.hpp.
 enum class RowKind : std::int32_t {
   stepped,  // an anchor's cos and sin, rotated to the position by a table of steps
   direct,   // from the phase, for dense axes
@@ -75,7 +75,6 @@ struct Norm {
   double part;  // 1 / number of features that share a mean
 };
 
-// The heads of one tensor.
 struct Heads {
   const void* src;
   void* dst;
@@ -98,7 +97,7 @@ struct Cut {
   std::int32_t log_lanes;  // at most a warp
   std::int32_t tokens;     // of a block
   std::int32_t heads;      // of a block
-  std::int32_t chunks;     // most accesses to a head in any tensor, of Count pairs each
+  std::int32_t chunks;     // most accesses to a head, of Count pairs or 2 * Count features each
   bool copies_outside;     // true if some head has features outside the window to copy
   std::int32_t blocks_of_heads;
   std::int64_t blocks_of_tokens;

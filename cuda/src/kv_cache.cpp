@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C functions of the KV cache. Each does all checks before it launches a kernel.
+// The C functions that write to a KV cache. They launch kernels only after all checks.
 #include <algorithm>
 #include <array>
 #include <cstddef>

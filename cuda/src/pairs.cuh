@@ -104,8 +104,8 @@ __device__ inline double square_added(float value, double sum) {
   return fma(static_cast<double>(value), static_cast<double>(value), sum);
 }
 
-// The sum of squares of Count pairs: first of two pairs in order, then of those sums in a binary
-// tree. Therefore 32 threads with 2 pairs each give the same bits as 8 threads with 8 pairs each.
+// Sums the squares of every two pairs in order, then adds these sums in a binary tree. Therefore 32
+// threads with 2 pairs each give the same bits as 8 threads with 8 pairs each.
 template <int Count>
 __device__ double squares_of(const Pairs<Count>& pairs) {
   constexpr int sums_of_two = Count > 1 ? Count / 2 : 1;

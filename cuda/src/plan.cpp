@@ -14,7 +14,7 @@ namespace {
 constexpr std::int32_t warp = 32;
 constexpr std::int32_t most_shared_bytes = 48 << 10;  // every device gives this much by default
 
-// Below this number of threads, as in a decode step, several blocks share the heads of a token.
+// Up to this number of threads, as in a decode step, several blocks share the heads of a token.
 constexpr std::int64_t few_threads = std::int64_t{1} << 17;
 
 bool is_aligned(const void* data, const Strides& strides, std::int64_t count,
@@ -105,7 +105,7 @@ Way way_of(const StepJob& job, std::int32_t count) {
 }
 
 // Cuts a decode step into one warp for every few_heads heads of a token, two pairs in each thread.
-// Returns false if the job has several batch rows or does not fit.
+// Returns false if these kernels do not support the job, or if it has too many threads.
 bool cut_few(StepJob& job, std::int32_t count, Way way, Cut& cut) {
   if (way == Way::whole || count < 2 || job.batch != 1 || job.window.pairs > 2 * warp ||
       copies_outside(job)) {
@@ -180,7 +180,6 @@ std::int32_t pairs_at_once(const StepJob& job, const Conversion& conversion) {
   return count;
 }
 
-// Chooses the way and fills job.cut.
 Result<Way> plan(StepJob& job, std::int32_t count) {
   const Way way = way_of(job, count);
   if (cut_few(job, count, way, job.cut)) return way == Way::held ? Way::few_held : Way::few;

@@ -26,8 +26,8 @@ struct Step {
   KernelChoice kernel;
 };
 
-// Chooses the kernel and fills job.cut. Error: unsupported if rows or staged heads do not fit in a
-// block's shared memory, or for too many tokens.
+// Chooses the kernel and fills job.cut. Error: unsupported for too many tokens, or if rows, sums
+// and staged heads do not fit in a block's shared memory.
 [[nodiscard]] Result<Step> planned(StepJob job, const Conversion& conversion);
 
 // Kernels count batch rows, tokens, blocks and slots in 32 bits.

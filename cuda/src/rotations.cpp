@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C functions that rotate. Each does all checks before it launches a kernel.
+// The C functions for frequencies, rows and rotation. They launch kernels only after all checks.
 #include <array>
 #include <utility>
 

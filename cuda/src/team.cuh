@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A team: the threads of a block that take one token. It has the token's index in every tensor, its
-// cos/sin row in shared memory, and the heads that each group of `lanes` threads takes.
+// A team: the threads of a block that take one token. It knows the token's index in tensors and the
+// heads of each group of `lanes` threads. The token's cos/sin row is in shared memory.
 #pragma once
 
 #include <cstdint>
@@ -124,7 +124,7 @@ class Team {
             has_token_ ? min(job_.tensors[tensor].heads, end_head_ - before) : 0, step_};
   }
 
-  // The first feature of a head of the token.
+  // The address of the first feature of the token's head.
   template <class In>
   __device__ const In* src_of(int tensor, int head) const {
     const Heads& of = job_.tensors[tensor];

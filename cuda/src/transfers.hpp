@@ -28,7 +28,6 @@ struct Transfer {
   std::optional<KeyNorm> norm = {};
 };
 
-// Batch and tokens of a call.
 struct Tokens {
   std::int64_t batch;
   std::int64_t tokens;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts structs of rotary_cuda.h to values. Also has checks and launches that functions share.
+// Conversions of the structs of rotary_cuda.h, and checks and launches that its functions share.
 #pragma once
 
 #include <span>

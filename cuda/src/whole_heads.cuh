@@ -13,7 +13,6 @@ struct WholeHeads {
   const StepJob& job;
   Team& team;
 
-  // The head being processed.
   struct Head {
     const Heads& of;
     const In* src;

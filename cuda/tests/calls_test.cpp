@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests 64-bit offsets and capture in graphs, each with one of the calls.
+// Tests 64-bit offsets in rotate, and capture of append in a graph.
 #include <cstring>
 
 #include "cases.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fused QKV, QK-norm, rotation and paged append in one call, compared with separate CPU calls.
-// Heads with a norm must be within the error bounds, all others must have equal bits.
+// Heads with a norm must be within the error bounds. All other heads must have equal bits.
 #include <cmath>
 #include <cstring>
 #include <numbers>

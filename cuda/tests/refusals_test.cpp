@@ -153,7 +153,7 @@ TEST_F(CudaRefusals, RefusesCountsBeyond32Bits) {
   refused(prepare(q.device(), blocks, first, nullptr), ROTARY_UNSUPPORTED, "below 2^31");
 }
 
-TEST_F(CudaRefusals, AcceptsAnExtentOf0BesideHugeOnes) {
+TEST_F(CudaRefusals, AcceptsAnEmptyTensorWithHugeExtents) {
   rotary_heads_view none = q.device();
   none.extents[0] = std::int64_t{1} << 40;
   none.extents[2] = std::int64_t{1} << 62;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes calls of absolute encodings and checks them: a function for each kind of encoding.
+// Decodes and checks calls, with a function for each kind of absolute encoding.
 #pragma once
 
 #include "fuzz/bytes.hpp"

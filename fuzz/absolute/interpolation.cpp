@@ -29,7 +29,7 @@ struct InterpolationCase {
   [[nodiscard]] std::int64_t to() const { return is_gradient ? read.rows : written.rows; }
 };
 
-// Rows of both tables. The interpolation usually determines them.
+// Rows of the source table and of the result. The interpolation usually determines both counts.
 struct RowCounts {
   std::int64_t from = 0;
   std::int64_t to = 0;
@@ -134,7 +134,7 @@ Answer expected_answer(const InterpolationCase& one, const std::byte* buffer) {
 }
 
 // matrix[i][j] is the weight of source row j in result row i. If the result has only kept rows, the
-// linear matrix serves, because the sides of an empty grid may have any length.
+// linear matrix is used, because the sides of its empty grid may have any length.
 reference::Matrix matrix_of(const InterpolationCase& one) {
   const std::int64_t kept =
       std::visit([](const auto& each) { return each.kept_rows; }, one.interpolation);
@@ -145,8 +145,8 @@ reference::Matrix matrix_of(const InterpolationCase& one) {
   return reference::interpolation_matrix(std::get<BicubicInterpolation>(one.interpolation));
 }
 
-// The required value of an element, and facts about the numbers read for it: the sum of magnitudes
-// (size), the largest magnitude and the count.
+// The exact value of an element. size and largest: the sum and the maximum of the magnitudes of its
+// terms.
 struct Sum {
   long double value = 0;
   long double size = 0;

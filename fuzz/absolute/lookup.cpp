@@ -112,8 +112,8 @@ std::optional<TokensCase> decode(Bytes& input, Buffers& buffers) {
   return one;
 }
 
-// True if the table has the row of every token of the view. Counts may be huge, so this checks only
-// the first and last of consecutive indices, and one index of an array with a stride of 0.
+// True if the table has the row of every token. Counts may be huge, so this checks only the first
+// and last of consecutive indices, and one index of an array with a stride of 0.
 bool have_rows(const LookupCase& lookup, const TokenExtents& n) {
   const bool is_array = lookup.indices.kind != NumberKind::consecutive;
   const std::int64_t tokens = is_array && lookup.indices.token_stride == 0 ? 1 : n.tokens;
@@ -128,7 +128,7 @@ bool have_rows(const LookupCase& lookup, const TokenExtents& n) {
   return true;
 }
 
-// Without tokens, and for tokens without features, indices need not be rows of the table.
+// Without tokens, any index is accepted. For tokens without features, any index may be accepted.
 Answer expected_of_indices(const LookupCase& lookup, const TokenExtents& n) {
   if (lookup.indices.kind == NumberKind::f64 || !are_of_tokens(lookup.indices, n)) {
     return Answer::refuse;

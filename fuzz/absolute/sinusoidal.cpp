@@ -192,7 +192,7 @@ std::vector<reference::CosSin> angles_at(const Sinusoidal& sinusoidal, const Num
   return reference::sinusoidal_angles(sinusoidal, static_cast<std::int64_t>(position));
 }
 
-// True if a number is far from overflow, in its dtype and in products of double.
+// True if neither the number in its dtype nor its products in double are near overflow.
 bool is_ordinary(DType dtype, long double number) {
   return std::abs(number) < (dtype == DType::f16 ? f16_overflow * (1 - 0x1p-10) : 0x1p120);
 }

@@ -155,7 +155,7 @@ Answer expected_answer(const AppendCase& append, const Rotations* rotations,
   return stricter(of_sharing, is_map ? expected_of_map(append) : expected_of_consecutive(append));
 }
 
-// A token's batch row and index in the heads; its block in the cache and its slot in that block.
+// Indices of a token in the heads and in the cache. place: its slot in the block.
 struct Stored {
   std::int64_t batch = 0;
   std::int64_t token = 0;
@@ -204,7 +204,7 @@ void check_in_8_bits(const Head& from, const check::Int8Head& head) {
     fail("an int8 head must be z * 127/m rounded to nearest even, with scale m/127");
 }
 
-// Compares int8 keys with those of the same call to a float32 cache, which other cases check.
+// Compares int8 keys with the float32 keys of the same call, which other cases check.
 void check_quantized_keys(const AppendCase& append, const Rotations* rotations,
                           const Memory& memory) {
   const ConstHeadsView& k = append.heads.k;
@@ -307,7 +307,7 @@ void check_written(const AppendCase& append, const Rotations* rotations, const M
   check_unchanged(memory, "bytes that belong to no slot of a token must stay");
 }
 
-// Without a shift, each batch row is 1000 positions away from the previous one.
+// Without a shift, each batch row is 1000 positions away from the previous batch row.
 Rotations rows_of(const AppendRotations& made) {
   RotationsOptions options = made.options;
   options.memory = row_memory;

@@ -59,7 +59,7 @@ bool has_results(const check::AttendCall& of) {
          has_elements(of.options.weights);
 }
 
-// Repeats the call in the caller's memory, with an executor. results: the required contents.
+// Repeats the call in the caller's memory, usually with an executor. results: the required bytes.
 void check_memory(Bytes& input, check::AttendCall of, const Memory& memory,
                   const std::vector<std::byte>& results) {
   AttendOptions& options = of.options;

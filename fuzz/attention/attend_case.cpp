@@ -54,7 +54,7 @@ HeadsView place_scales(Placing& placing, const Extents& of) {
   return place_heads(placing, DType::f32, n, Use::read);
 }
 
-// Extents of a mask: each is that of the scores, or 1.
+// Extents of a mask. Each equals the scores' extent or is 1.
 ScoresExtents decode_extents(Bytes& input, const AttendCase& of) {
   ScoresExtents n{of.shape.batch, of.shape.heads, of.shape.queries, columns_of(of)};
   const std::int64_t shared = input.number(0, 31);

@@ -116,7 +116,7 @@ ShawTable decode_shaw(Placing& placing, std::int64_t features) {
   return shaw;
 }
 
-// Cos/sin rows at any positions: a set for each batch row, or one set for all.
+// Parameters of cos/sin rows. batch: 1 if all batch rows share the rows.
 struct RowsFor {
   std::int64_t batch = 1;
   std::int64_t tokens = 0;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes one thing about a legal call of attend().
 #include <array>
 #include <limits>
 

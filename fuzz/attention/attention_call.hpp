@@ -47,7 +47,7 @@ void change_number(Bytes& input, const std::vector<std::int64_t*>& numbers);
 // Fails unless all rows are within their bounds. Skips rows that the contract does not cover.
 void check_rows(const check::Verdict& verdict);
 
-// The concurrency of an executor: usually a realistic one, sometimes any number.
+// The concurrency of an executor: usually a realistic number, sometimes any.
 [[nodiscard]] std::int64_t decode_concurrency(Bytes& input);
 
 }  // namespace rotary::fuzz

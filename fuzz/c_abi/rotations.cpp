@@ -125,7 +125,7 @@ void Session::remake_rotations_of_positions() {
   check(status, remake_rotations(*rotations.twin, *frequencies.twin, *at));
 }
 
-// Makes rotations from the caller's rows: those of existing rotations, or any elements.
+// Makes rotations from the rows of existing rotations, or from any elements of the buffer.
 void Session::make_rotations_of_rows() {
   rotary_window window = decode_c_window();
   rotary_cos_sin rows = ROTARY_COS_SIN_INIT;

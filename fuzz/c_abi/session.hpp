@@ -122,8 +122,7 @@ class Session {
 
   // Compares the answer of a call with the required one.
   void check(rotary_status got, const Wanted& wanted);
-  // Checks the value that a call returns, which must be that of C++. A failed call sets the error
-  // text.
+  // Checks that a call returned the value of C++. A failed call must set the error text.
   void check_value(bool is_that_of_cpp, std::string_view what, bool has_failed);
   // Checks that a handle exists after ROTARY_OK and is NULL otherwise.
   static void check_made(rotary_status got, const void* made);

@@ -52,7 +52,7 @@ std::optional<rotary_heads_view> Session::decode_heads(const Rotations* rotation
 }
 
 std::optional<rotary_int8_view> Session::decode_int8(const rotary_heads_view& view) {
-  // A view of an unknown dtype was placed as if its elements had no bytes. Int8 elements have one.
+  // A view of an unknown dtype has room for elements of 0 bytes. Int8 elements need 1 byte each.
   if (size_in_bytes(static_cast<DType>(view.dtype)) == 0) return {};
   rotary_int8_view int8 = ROTARY_INT8_VIEW_INIT;
   int8.data = static_cast<int8_t*>(view.data);
@@ -74,8 +74,8 @@ std::optional<rotary_positions> Session::decode_positions(std::optional<std::int
   positions.kind =
       static_cast<int32_t>(input_.once_in(32) ? input_.number(0, 7) : input_.number(1, 4));
   positions.tokens = input_.once_in(16) ? input_.integer() : input_.number(0, 3);
-  // Skips numbers of tokens whose rows int64 can count but no memory holds, because the sanitizer
-  // would end the process.
+  // Skips token counts whose rows no memory holds, although int64 can count their bytes: the
+  // sanitizer would end the process.
   if (positions.tokens > 100 && positions.tokens < std::int64_t{1} << 61) return {};
   if (input_.once_in(16)) positions.tokens = input_.number(64, 70);
   if (tokens) positions.tokens = *tokens;

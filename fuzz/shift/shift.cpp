@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes make_shift, and shift of float and int8 keys, with any frequencies and positions on both
-// sides and keys of any strides. Accepted calls must be right. Refused calls must give a reason and
-// change nothing.
+// Fuzzes make_shift, and shift of float and int8 keys, with any frequencies, positions and strides.
+// Accepted calls must be right. Refused calls must give a reason and change nothing.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -274,7 +273,7 @@ std::optional<Rotations> rows_of(const ShiftCase& shift, const RotationsOptions&
   return *std::move(rotations);
 }
 
-// Other targets check the arguments of make_rotations.
+// Makes rows by make_rotations, whose arguments other targets check.
 std::optional<Rotations> rotated_rows(const ShiftCase& shift) {
   RotationsOptions options{.rows = shift.options.rows, .tensors = shift.options.tensors};
   if (shift.to.frequencies.xpos) options.role = Role::key;

@@ -29,7 +29,7 @@ enum class ShiftRows {
   made,     // make_shift
   remade,   // remake_shift, from rows of another shift
   at_once,  // shift() makes the rows itself
-  rotated,  // make_rotations of `to`; a shift may refuse them
+  rotated,  // make_rotations of `to`; shift() may refuse these rows
 };
 
 struct ShiftCase {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands of rotary-lab. Each returns the process's exit code; failures are cli::Failure.
+// Commands of rotary-lab. They return the process's exit code. All but run() throw cli::Failure.
 #pragma once
 
 #include <cstdint>

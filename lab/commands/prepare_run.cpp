@@ -72,7 +72,7 @@ void check_starts(const std::vector<Cell>& cells, const std::string& runs) {
   }
 }
 
-// Held while a budget is computed, so that only one of several processes computes it.
+// Held while a budget is computed, so that only one process computes the budget.
 class RunsLock {
  public:
   explicit RunsLock(const std::string& runs) {

@@ -15,7 +15,7 @@
 namespace rotary::lab {
 
 // print_answer() writes to standard output, print_note() to standard error, both as in
-// apps/standard_streams.hpp. Fail on I/O errors.
+// apps/standard_streams.hpp. Both fail on I/O errors.
 template <class... Arguments>
 void print_answer(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
   cli::write_standard_output(fmt::format(format, std::forward<Arguments>(arguments)...));

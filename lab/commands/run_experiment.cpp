@@ -46,7 +46,7 @@ std::int64_t count_finished(const std::vector<Cell>& cells, const std::string& r
       cells, [&](const Cell& cell) { return is_finished(runs, folder_of(cell)); });
 }
 
-// Runs this process's part of a run.
+// Trains this process's cells, or its share of each cell.
 class Runner {
  public:
   // Without an environment the process is alone.

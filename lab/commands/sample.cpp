@@ -31,7 +31,7 @@ std::string without_training(nlohmann::json config) {
   return config.dump();
 }
 
-// The cell as the experiment now describes it, with its training data.
+// The cell as the experiment now describes it, with the data that it was trained on.
 Cell find_cell(const SampleArguments& arguments, const std::string& folder, Cell cell) {
   const std::string path = folder + "/config.json";
   if (!std::filesystem::exists(folder + "/done.json")) {

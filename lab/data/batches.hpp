@@ -95,7 +95,7 @@ struct SequenceShape {
   std::int64_t symbols = 0;  // of the longest question
 };
 
-// Questions of 1 to shape.symbols symbols, each length equally often; depends only on (seed, step).
+// Questions of 1 to shape.symbols symbols, equally likely lengths; depends only on seed and step.
 [[nodiscard]] Batch sequence_training_batch(const SequenceShape& shape, std::uint64_t seed,
                                             std::int64_t step);
 

@@ -28,7 +28,7 @@ struct Dataset {
   // The bytes of each document, if data are split by documents; else empty.
   std::vector<std::int64_t> train_documents = {};
   std::vector<std::int64_t> validation_documents = {};
-  // The path of each document, if the manifest has them; else empty.
+  // The path of each document, if data are split by documents and the manifest has paths.
   std::vector<std::string> train_paths = {};
   std::vector<std::string> validation_paths = {};
 };

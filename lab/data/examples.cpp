@@ -203,7 +203,7 @@ ChoiceDocuments choice_documents(const Dataset& data, Task task, std::int64_t to
   if (data.train_documents.empty())
     fail(data, fmt::format("{} needs 100 documents or more", to_string(task)));
   if (task == Task::sections) return documents_by_class(data, tokens);
-  // Long enough for a second passage before or after any first one.
+  // Long enough for a second passage before or after any first passage.
   const std::int64_t least = 3 * room_of((tokens + 1) / 2);
   ChoiceDocuments documents{
       .classes = {},

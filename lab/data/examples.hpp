@@ -2,8 +2,8 @@
 // Questions about passages of documents, each with one right answer. Like batches they depend only
 // on documents, seed and step. Validation uses documents that training does not see.
 //
-// All passages of a question have the same length and are drawn in the same way, so neither their
-// length nor their place reveals the answer.
+// All passages of a question have one length and are drawn in one way. So neither length nor place
+// reveals the answer.
 #pragma once
 
 #include <cstddef>
@@ -73,8 +73,8 @@ struct Questions {
 [[nodiscard]] Examples part_of(const Examples& examples, const ChoiceShape& shape,
                                std::int64_t first, std::int64_t rows);
 
-// The starts of a document's two passages are at least this far apart, or a passage's length if
-// that is more.
+// The starts of a document's two passages are at least this far apart, and at least a passage's
+// length.
 inline constexpr std::int64_t passage_room = 512;
 
 }  // namespace rotary::lab

@@ -31,8 +31,8 @@ struct Cell {
   std::string pieces_sha256 = {};  // for pairs: hash of the pieces model
 };
 
-// Which cells to run: a preset's arms × seeds, all arms of the first seed first. `only`: names of
-// arms; empty: all.
+// Selects a preset's arms × seeds. All arms of the first seed come first. `only`: names of arms;
+// empty: all.
 struct Selection {
   std::string preset;
   std::vector<std::string> only;
@@ -50,8 +50,8 @@ struct Selection {
 // The folder of the cell's start cell, or "".
 [[nodiscard]] std::string start_folder_of(const Cell& cell);
 
-// The first difference of two configurations, or "": "training.steps must be 250 as when the run
-// began, got 300".
+// The first difference, such as "training.steps must be 250 as when the run began, got 300"; "" for
+// equal configurations.
 [[nodiscard]] std::string difference(const std::string& began, const std::string& now);
 
 // Floating-point operations of matrix products in a training step: forward once, backward twice. A

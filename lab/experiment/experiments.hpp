@@ -33,8 +33,8 @@ struct ExperimentSelection {
 // lab/results in the source tree of this build: a Python program's folder.
 [[nodiscard]] std::string results_folder();
 
-// Sorts by name, but puts an experiment after those that its cells start from. Fails if no
-// experiment has the preset, if a requested one lacks it, or if starts form a cycle.
+// In the order of `asked`, else by name, but each after the experiments that its cells start from.
+// Fails if no experiment has the preset, a requested one lacks it, or starts form a cycle.
 [[nodiscard]] std::vector<Experiment> load_experiments(const ExperimentSelection& selection);
 
 }  // namespace rotary::lab

@@ -72,8 +72,8 @@ enum class AttentionKind {
   return attention == AttentionKind::softmax ? "softmax" : "linear";
 }
 
-// Each byte is a token. Models of masked_lm have one more token, the mask. Models that may start
-// with their weights have it, too.
+// Each byte is a token. Models of masked_lm have one more token, the mask. So have models of
+// choice tasks, because they may start with the weights of masked_lm.
 inline constexpr std::int64_t byte_tokens = 256;
 inline constexpr std::int64_t mask_token = 256;
 

@@ -6,9 +6,9 @@
 
 namespace rotary::lab {
 
-// Processor name (or architecture), blas_in_use(), versions, and the source's commit at configure
-// time, or "". The caller adds torch's version, threads per process, and "ranks", the number of
-// processes that share a step.
+// Processor name (or architecture), blas_in_use(), rotary's version, and the source's commit at
+// configure time, or "". The caller adds torch's version, threads per process, and "ranks", the
+// number of processes that share a step.
 [[nodiscard]] nlohmann::json this_machine();
 
 }  // namespace rotary::lab

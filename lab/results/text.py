@@ -71,7 +71,7 @@ def measures_of(cell):
         name = ""
         if one["multiple"] != 1:
             name = f" {one['multiple']}x" + (f" {one['rule']}" if one["rule"] else "")
-            yield f"loss{name}", one["loss"]  # for the trained length, the final loss
+            yield f"loss{name}", one["loss"]  # multiple 1 has the final loss, above
         yield f"last_quarter{name}", one["last_quarter"]
     yield from cell["metrics"].items()
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes files completely or not at all, even if the process is killed or power fails. Only one
-// process may use their folder.
+// File changes that survive a killed process or a power failure. Only one process may use the
+// files' folder.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace rotary::lab {
 
-// Writes PATH.new first. Fails on I/O errors.
+// Writes the file completely or not at all: writes PATH.new first. Fails on I/O errors.
 void write_durably(const std::string& path, std::string_view bytes);
 
 void rename_durably(const std::string& from, const std::string& to);

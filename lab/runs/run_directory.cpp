@@ -37,7 +37,7 @@ constexpr std::uint64_t small_file_limit = 1 << 20;
 constexpr std::string_view log_head =
     "step,tokens,train_loss,validation_loss,learning_rate,wall_s,cpu_s,tokens_per_s\n";
 
-// Whether the file exists and is JSON. It is always JSON unless another program wrote it.
+// Whether the file exists and is JSON. The lab itself writes only JSON there.
 bool is_json(const std::string& path) {
   return fs::exists(path) && json::accept(cli::read_file(path, small_file_limit));
 }

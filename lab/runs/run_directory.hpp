@@ -41,8 +41,8 @@ struct LengthLoss {
   std::vector<double> by_position = {};
 };
 
-// How one pair of features of one layer, in all heads, affects a finished rotary model's
-// validation. Losses and distances are relative to the unchanged model.
+// The effect of one pair of one layer, in all heads, on the validation of a finished rotary model.
+// Losses and distances are relative to the unchanged model.
 struct PairInfluence {
   std::int64_t layer = 0;
   std::int64_t pair = 0;

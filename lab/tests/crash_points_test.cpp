@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kills a process before each of its file changes. Training the cell again must end with the bits
-// of a training that was never killed.
+// Kills a process before each of its file changes, and in the middle of writes. Training the cell
+// again must end with the bits of a training that was never killed.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
@@ -51,7 +51,7 @@ void before_write(int file, const auto& write_half) {
 
 }  // namespace
 
-// Replaces the C library's functions in this program, to kill it just before a change.
+// These replace the C library's functions in this program, to kill it at a change.
 extern "C" {
 int rename(const char* from, const char* to) noexcept {
   return static_cast<int>(change(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));

@@ -78,7 +78,7 @@ TEST(Batch, DependsOnSeedAndStepOnly) {
   }
 }
 
-TEST(Batch, HidesMostOfTheFifteenPercentThatItPredicts) {
+TEST(Batch, PredictsFifteenPercentOfTheBytesAndHidesMostOfThem) {
   const std::string text = made_text(3, 50'000);
   const BatchShape shape{.task = Task::masked_lm, .rows = 64, .tokens = 64};
   const Batch batch = training_batch(text, shape, 1, 0);

@@ -74,8 +74,8 @@ std::vector<nlohmann::json> all_encodings() {
   return all;
 }
 
-// Texts are longer than the trained 24 tokens. Learned positions end at the trained length, so they
-// are trained on the full text.
+// Texts are longer than the trained 24 tokens. Learned positions end at the trained length, so for
+// them the trained length is that of the full text.
 ModelConfig config_for(const nlohmann::json& settings) {
   return {.task = Task::causal_lm,
           .d_model = 32,

@@ -117,7 +117,7 @@ TEST(Cell, FirstDifferenceOfConfigurationsIsNamed) {
             "data.sha256 must be \"\" as when the run began, got \"0\"");
 }
 
-TEST(Schedule, RisesThenFallsToItsFraction) {
+TEST(Schedule, LearningRateRisesThenFallsToTheFinalFraction) {
   const TrainingConfig training{
       .steps = 100, .learning_rate = 2, .warmup_steps = 9, .final_fraction = 0.1};
   EXPECT_DOUBLE_EQ(learning_rate_at(training, 0), 0.2);

@@ -129,8 +129,8 @@ TEST_P(Functions, BiasOfAlibiFallsLinearly) {
   expect_close(bias_scores(at::empty({0}, f64), call), -slopes * distance, "value");
 }
 
-// The bound above holds: sums have at most 37 · 8 products of numbers up to 5, and divisors are
-// sums of positive products.
+// The bound at the top holds: sums have at most 37 · 8 products of numbers up to 5, and divisors
+// are sums of positive products.
 TEST_P(Functions, LinearAttentionAgreesWithTheLibrary) {
   const bool causal = GetParam() == Task::causal_lm;
   const auto q = at::randn({2, tokens, heads, head_dim}, f64);

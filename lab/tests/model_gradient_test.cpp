@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradients of complete models, with each encoding.
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 

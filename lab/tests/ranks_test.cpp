@@ -26,8 +26,7 @@ const Dataset& data_for(const Cell& cell) {
   return cell.model.task == Task::translation ? small_pairs() : small_data();
 }
 
-// Compares gradients: a trained model would not show a wrong size, because Adam hardly depends
-// on it.
+// Compares gradients, not trained models, because Adam hardly depends on the gradients' size.
 TEST(Ranks, AStepHasTheGradientOfTheMeanOverAllTargets) {
   const std::vector<int> ends = run_ranks(3, [](Ranks& ranks) {
     ranks.join();

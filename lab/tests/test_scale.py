@@ -183,7 +183,7 @@ class Scale(LabCase):
         for key in ("cpu", "blas", "torch", "rotary"):
             self.assertTrue(machine[key], key)
 
-    def test_a_wrong_rank_environment_is_named(self):
+    def test_a_wrong_rank_variable_is_named(self):
         wrong = rank_environment(2, 2, 1)
         self.assertIn("RANK must be a number from 0 to 1, got '2'",
                       self.run_lab(20, "wrong", expect=2, environment=wrong))

@@ -48,7 +48,7 @@ class Lab(LabCase):
         results = self.lab("results", str(self.experiment))
         self.assertIn("not visible at this scale: RoPE knows more than nothing", results)
 
-    def test_a_wrong_input_is_named(self):
+    def test_a_wrong_option_is_named(self):
         self.assertIn("--only must name encodings of the preset, got 'alibi'; there are none, rope",
                       self.run_tiny("--only", "alibi", expect=2))
         self.assertIn("must be one of quick, got 'slow'",

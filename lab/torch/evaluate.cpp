@@ -25,7 +25,7 @@ at::Tensor losses_of(Transformer& model, const Batch& batch, at::Reduction::Redu
 // Bins of positions in each unit_of() tokens.
 constexpr std::int64_t position_bins = 8;
 
-// The mean of the losses in each bin; NaN for an empty one. bin_of_loss [losses]
+// The mean loss of each bin; NaN for an empty bin. bin_of_loss: [losses].
 std::vector<double> means(const at::Tensor& losses, const at::Tensor& bin_of_loss,
                           std::int64_t bins) {
   const auto sums = at::bincount(bin_of_loss, losses, bins);

@@ -19,7 +19,7 @@ struct LossSum {
   std::int64_t count = 0;
 };
 
-// The rows of a shared batch for one process: part number `part` of `parts` almost equal parts.
+// One process's rows of a shared batch, which is cut into `parts` almost equal parts.
 struct Share {
   std::int64_t part = 0;
   std::int64_t parts = 1;
@@ -43,8 +43,8 @@ class Learner {
   // The mean loss over the validation data, which are the same at each call.
   [[nodiscard]] virtual double validation_loss() = 0;
 
-  // Evaluates a finished model: writes lengths and metrics to the outcome, and readable results to
-  // files beside the log.
+  // Evaluates a finished model: fills the outcome's lengths, metrics and pairs, and writes readable
+  // results to files beside the log.
   virtual void examine(Outcome& outcome, const RunDirectory& directory) = 0;
 };
 

@@ -17,7 +17,7 @@ namespace rotary::lab {
 // Standard deviations of initial weights; residual_std() for weights before a residual sum (GPT-2).
 inline constexpr double weight_std = 0.02;
 [[nodiscard]] double residual_std(const ModelConfig& model);
-// The biases are 0.
+// Its bias starts at 0.
 [[nodiscard]] torch::nn::Linear make_linear(std::int64_t from, std::int64_t to, double std);
 
 class LayerImpl : public torch::nn::Module {
@@ -71,8 +71,8 @@ class TransformerImpl : public torch::nn::Module {
 TORCH_MODULE(Transformer);
 
 // Both take q, k, v [batch, tokens, heads, head_dim] and return [batch, tokens, heads · head_dim].
-// attend_with() without positions allows k and v another number of tokens. attend_linearly() equals
-// linear_attend() at quadratic cost, which is no slower at these lengths.
+// Without positions, k and v of attend_with() may have another number of tokens. attend_linearly()
+// equals linear_attend() at quadratic cost, which is no slower at these lengths.
 [[nodiscard]] at::Tensor attend_linearly(const LayerTerms& terms, Task task, const at::Tensor& q,
                                          const at::Tensor& k, const at::Tensor& v);
 [[nodiscard]] at::Tensor attend_with(const LayerTerms& terms, const at::Tensor& q,

@@ -26,7 +26,7 @@ namespace rotary::lab {
 // [rows, columns]
 [[nodiscard]] TableView table_view(const at::Tensor& tensor);
 
-// The device of this process's tensors: the processor, or what use_device() (train_cell.hpp) set.
+// The device of this process's tensors. use_device() (train_cell.hpp) sets it.
 [[nodiscard]] at::Device device() noexcept;
 // Puts the numbers on device().
 [[nodiscard]] at::Tensor to_tensor(const std::vector<std::int64_t>& numbers);

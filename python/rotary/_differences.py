@@ -49,7 +49,7 @@ class RowsDifference:
 
 @dataclasses.dataclass(frozen=True)
 class RotaryDifference:
-    """The difference of two rotary embeddings, one of each model. layers: those with this pair.
+    """The difference of two rotary embeddings, one of each model. layers: the layers that use both.
 
     one, other: indices in Model.rotary. not_comparable: why cos and sin were not compared; None:
     they were.

@@ -46,8 +46,8 @@ def _in_python(message: str) -> str:
 
 @contextlib.contextmanager
 def _paths(configs: Sequence[Any]) -> Iterator[list[str]]:
-    """Yields an argument of the tool for each config: a name, or the path of a file, which may be
-    temporary."""
+    """Yields a list with an argument of the tool for each config: a name, or the path of a file,
+    which may be temporary."""
     with tempfile.TemporaryDirectory(prefix="rotary-") as folder:
         paths = []
         for number, config in enumerate(configs, 1):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the frequencies and tables of a PyTorch model, and reads their numbers. Functions import
-torch themselves, because a caller with a model already has it."""
+"""Finds the frequencies and tables of a PyTorch model, and reads their numbers. Only functions
+import torch, so importing this module does not load it."""
 
 from __future__ import annotations
 

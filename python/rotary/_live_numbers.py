@@ -31,7 +31,7 @@ class Fault:
 
 @dataclasses.dataclass(frozen=True)
 class Expected:
-    """The config's values for one rotary embedding, until a call exceeds the trained context."""
+    """The config's values for one rotary embedding, before any call beyond the trained context."""
 
     spec: RotarySpec
     layer_type: str | None = None

@@ -24,7 +24,7 @@ _BACKWARD = {"forward": "transpose", "transpose": "forward", "inverse": "forward
 
 
 def checked_call(target: Any) -> Any:
-    """checked(), except while a compiler traces: the operators' schemas then check."""
+    """Applies checked(), except while a compiler traces: the operators' schemas then check."""
     check = checked(target)
 
     @functools.wraps(target)

@@ -10,7 +10,7 @@ F = rotary.RotarySpec(head_dim=8, base=1e4, pairing="half").frequencies()
 ROWS = F.rotations(range(3))
 
 
-def test_read_only_arrays_may_be_read_and_not_written():
+def test_read_only_arrays_can_be_read_but_not_written():
     x = numbers(3, 8)
     expected = ROWS.rotate(x, layout="td")
     x.flags.writeable = False

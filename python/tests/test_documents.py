@@ -80,7 +80,7 @@ def executed(notebook):
 
 
 @pytest.mark.filterwarnings("ignore::rotary.ModelWarning")
-def test_the_notebook_shows_what_it_computes():
+def test_the_notebook_holds_the_outputs_of_its_cells():
     notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
     kept = [cell.get("outputs") for cell in notebook["cells"]]
     assert [cell.get("outputs") for cell in executed(notebook)["cells"]] == kept

@@ -106,7 +106,7 @@ def test_suspicious_configs_raise_python_warnings():
     assert model.warnings and caught[0].filename == __file__
 
 
-def test_options_reach_the_library():
+def test_resolve_passes_options_to_the_library():
     model = rotary.resolve(LLAMA, overrides={"rope_theta": 5e5}, numerics="transformers")
     assert model.rotary[0].spec.base == 5e5
     assert model.rotary[0].spec.numerics == "transformers"

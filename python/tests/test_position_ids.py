@@ -8,7 +8,7 @@ import rotary
 MASK = [[0, 0, 1, 1, 1], [1, 1, 1, 1, 0], [1, 1, 1, 1, 1]]
 
 
-def test_positions_of_counts_tokens_of_masks_packed_sequences_and_decode_steps():
+def test_positions_of_accepts_masks_packed_sequences_and_decode_steps():
     np.testing.assert_array_equal(rotary.positions_of(attention_mask=MASK),
                                   [[0, 0, 0, 1, 2], [0, 1, 2, 3, 0], [0, 1, 2, 3, 4]])
     np.testing.assert_array_equal(rotary.positions_of(attention_mask=MASK, past=4),

@@ -153,7 +153,7 @@ def test_a_slice_of_a_fused_projection_is_rotated_in_place():
     np.testing.assert_allclose(qkv[:, :, :6], expected[:, :, :6], atol=2e-6)
 
 
-def test_tables_have_every_form():
+def test_tables_equal_cos_and_sin_in_every_form():
     positions = [0, 1, FAR]
     angles = np.outer(positions, inv_freq(64, 1e4))
     cos, sin = F.tables(positions, form="pairs")

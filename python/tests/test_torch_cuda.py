@@ -34,7 +34,7 @@ def test_tables_are_bit_identical_to_the_cpu(spec, first):
         assert got.is_cuda and same(got, wanted)
 
 
-def test_tables_that_only_the_cpu_makes_reach_the_device():
+def test_tables_made_only_by_the_cpu_are_copied_to_the_device():
     at = torch.tensor([0.5, 1.25])
     assert same(rotary.torch.tables(SPEC, at.cuda())[0], rotary.torch.tables(SPEC, at)[0])
     cos, _ = rotary.torch.tables(SPEC, at.cuda(), dtype=torch.float64)

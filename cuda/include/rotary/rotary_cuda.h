@@ -31,7 +31,7 @@
 
 #include "rotary/rotary_kv_cache.h"
 
-/* C needs these forms. */
+/* This is a C header, so clang-tidy must not ask for C++ forms. */
 /* NOLINTBEGIN(modernize-deprecated-headers, modernize-use-using, readability-identifier-naming) */
 
 #ifdef __cplusplus
@@ -49,8 +49,8 @@ ROTARY_API rotary_status rotary_cuda_frequencies_make(const rotary_frequencies* 
                                                       rotary_cuda_frequencies** out);
 ROTARY_API void rotary_cuda_frequencies_free(rotary_cuda_frequencies* frequencies);
 
-/* The positions of tokens, and the frequencies that rotate them now or did before. Positions are in
- * device memory unless consecutive. ROTARY_POSITIONS_F64 is refused. */
+/* Positions of tokens, and the frequencies of their rotation. Positions are in device memory unless
+ * consecutive. ROTARY_POSITIONS_F64 is refused. */
 typedef struct rotary_cuda_at {
   size_t struct_size;
   const rotary_cuda_frequencies* frequencies;
