@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # ./dev bench [attention]: builds a release, runs `rotary bench` or `rotary bench attention`, and
-# keeps the numbers under their commit.
+# keeps the numbers under their commit. --peers [attention]: compares PyTorch, ONNX Runtime,
+# OpenVINO, MLX and ggml with rotary (docs/peers.md). Its first run needs the network, for wheels
+# and a source distribution pinned by SHA-256.
 
 bench_folder=build/bench
 
 cmd_bench() {
   if [[ "${1:-}" == --peers ]]; then
-    shift
-    bench_peers "$@"
+    install_packages "${packages_build[@]}" "${packages_peers[@]}"
+    /usr/bin/python3 -B conformance/peers/peers.py "${@:2}"
     return
   fi
   install_packages "${packages_build[@]}" git

@@ -40,16 +40,18 @@ cmd_fuzz() {
   for target in "${targets[@]}"; do
     fuzz_one "$target" "${limits[@]}"
   done
-  fuzz_summary
+  if ((${#fuzz_found[@]} > 0)); then
+    stage "findings in: ${fuzz_found[*]}"
+    return 1
+  fi
+  stage "no finding"
 }
 
 # libFuzzer options for one target: the longest input, and words that libFuzzer cannot guess.
 fuzz_options() {
   case "$1" in
-    attend) echo -max_len=224 -len_control=0 ;;
-    attend_mapped) echo -max_len=224 -len_control=0 ;;
+    attend | attend_mapped | linear_attend) echo -max_len=224 -len_control=0 ;;
     config | spec) echo -max_len=1024 -dict=fuzz/dictionaries/json.dict ;;
-    linear_attend) echo -max_len=224 -len_control=0 ;;
     merge_attention) echo -max_len=160 -len_control=0 ;;
     safetensors) echo -max_len=1024 -dict=fuzz/dictionaries/safetensors.dict ;;
     npy) echo -max_len=512 -dict=fuzz/dictionaries/npy.dict ;;
@@ -91,12 +93,4 @@ $target: a finding; all of its output is in $folder/log
   make it smaller:  build/fuzz/bin/rotary_fuzz_$target -minimize_crash=1 -runs=100000 $input
   make it a test:   cp $input fuzz/corpus/$target/NAME, see docs/how-to/fuzz.md
 TEXT
-}
-
-fuzz_summary() {
-  if ((${#fuzz_found[@]} > 0)); then
-    stage "findings in: ${fuzz_found[*]}"
-    return 1
-  fi
-  stage "no finding"
 }

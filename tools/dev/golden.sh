@@ -2,23 +2,13 @@
 # ./dev golden: makes the files of tests/golden again with a published transformers and compares
 # them. ./dev help says what the options do. Needs the network once per wheel.
 
-golden_onnx() {
-  /usr/bin/python3 -B conformance/golden/onnx_vectors.py "$@"
-  [[ $# -eq 0 ]] || return 0
-  install_packages "${packages_build[@]}" "${packages_test[@]}"
-  build release runnable bin/rotary_golden_test
-  build/release/bin/rotary_golden_test --gtest_filter='OnnxGolden.*'
-}
-
-golden_classes() {
-  install_packages "${packages_classes[@]}"
-  build release native bin/rotary
-  /usr/bin/python3 -B conformance/golden/classes/classes.py "$@"
-}
-
 cmd_golden() {
   case ${1:-} in
-    --classes) golden_classes "${@:2}" ;;
+    --classes | --peers)
+      install_packages "${packages_classes[@]}"
+      build release native bin/rotary
+      /usr/bin/python3 -B "conformance/golden/${1#--}/${1#--}.py" "${@:2}"
+      ;;
     --dialects)
       install_packages "${packages_golden[@]}" python3-venv g++
       /usr/bin/python3 -B conformance/golden/dialects.py "${@:2}"
@@ -32,14 +22,13 @@ cmd_golden() {
       build release native bin/rotary
       /usr/bin/python3 -B conformance/golden/gguf/gguf_files.py build/release/bin/rotary "${@:2}"
       ;;
-    --peers)
-      install_packages "${packages_classes[@]}"
-      build release native bin/rotary
-      /usr/bin/python3 -B conformance/golden/peers/peers.py
-      ;;
     --onnx)
       install_packages "${packages_golden[@]}"
-      golden_onnx "${@:2}"
+      /usr/bin/python3 -B conformance/golden/onnx_vectors.py "${@:2}"
+      (($# == 1)) || return 0
+      install_packages "${packages_build[@]}" "${packages_test[@]}"
+      build release runnable bin/rotary_golden_test
+      build/release/bin/rotary_golden_test --gtest_filter='OnnxGolden.*'
       ;;
     *)
       install_packages "${packages_golden[@]}"

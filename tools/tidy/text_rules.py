@@ -40,13 +40,16 @@ def check_text(tree):
     for file in tree.files:
         if not file.path.startswith(AS_THEY_ARE):
             yield from white_space(file)
-        yield from machine(file)
+        yield from matches(file, MACHINE_PATH, "{} is a path of one machine")
+        yield from matches(file, REGISTRY, "{} is the host of a package registry")
     for file in tree.of("cpp", "python", "bash", "cmake", "javascript", "css"):
         yield from licence_line(file)
-        yield from openings(file)
+        yield from matches(file, OPENING, "say subject, verb, object: the comment opens with a "
+                           "word that stands for a noun")
     for file in tree.of("cpp"):
         if file.path.startswith(FROM_OUTSIDE):
-            yield from extremes(file)
+            yield from matches(file, EXTREMES, "{} may drop a NaN: larger() and smaller() keep it; "
+                               "for integers, name the type")
     for file in tree.of("markdown"):
         yield from links(file, tree)
 
@@ -62,14 +65,10 @@ def white_space(file):
         yield Finding(file.path, len(lines), "the last line has no end")
 
 
-def machine(file):
+def matches(file, pattern, message):
     for number, line in enumerate(file.lines, 1):
-        path = MACHINE_PATH.search(line)
-        if path:
-            yield Finding(file.path, number, f"{path[0]} is a path of one machine")
-        host = REGISTRY.search(line)
-        if host:
-            yield Finding(file.path, number, f"{host[0]} is the host of a package registry")
+        if match := pattern.search(line):
+            yield Finding(file.path, number, message.format(match[0]))
 
 
 def licence_line(file):
@@ -77,21 +76,6 @@ def licence_line(file):
     first = 1 if lines[0].startswith("#!") else 0
     if not lines[first].removesuffix(" */").endswith(LICENCE):
         yield Finding(file.path, first + 1, f"the first line is the licence: {LICENCE}")
-
-
-def openings(file):
-    for number, line in enumerate(file.lines, 1):
-        if OPENING.search(line):
-            yield Finding(file.path, number, "say subject, verb, object: the comment opens with "
-                          "a word that stands for a noun")
-
-
-def extremes(file):
-    for number, line in enumerate(file.lines, 1):
-        call = EXTREMES.search(line)
-        if call:
-            yield Finding(file.path, number, f"{call[0]} may drop a NaN: larger() and smaller() "
-                          "keep it; for integers, name the type")
 
 
 def links(file, tree):
