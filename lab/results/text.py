@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Results as text, and as CSV (RFC 4180, but one-byte line ends) with exact numbers."""
 
+from panels import unit_of
+
 
 def fixed(number):
     return "-" if number is None else f"{number:.3f}"
@@ -62,24 +64,24 @@ def cells_of(results):
     return [(arm, cell) for arm in results["arms"] for cell in arm["cells"]]
 
 
-def measures_of(cell):
+def measures_of(arm, cell):
     for key in ("steps", "parameters", "cpu_s"):
         yield key, cell[key]
     if cell["curve"]["step"]:
         yield "loss", cell["loss"]
     for one in cell["lengths"]:
-        name = ""
-        if one["multiple"] != 1:
-            name = f" {one['multiple']}x" + (f" {one['rule']}" if one["rule"] else "")
-            yield f"loss{name}", one["loss"]  # multiple 1 has the final loss, above
-        yield f"last_quarter{name}", one["last_quarter"]
+        name = f" {one['multiple']}x" + (f" {one['rule']}" if one["rule"] else "")
+        # A multiple of 1 is mostly the trained length, whose loss is the final one.
+        if one["multiple"] != 1 or unit_of(arm) != arm["model"]["tokens"]:
+            yield f"loss{name}", one["loss"]
+        yield f"last_quarter{name if one['multiple'] != 1 else ''}", one["last_quarter"]
     yield from cell["metrics"].items()
 
 
 def measures_csv(results):
     return csv("arm,family,seed,measure,value",
                [(arm["name"], arm["family"], str(cell["seed"]), name, number(value))
-                for arm, cell in cells_of(results) for name, value in measures_of(cell)
+                for arm, cell in cells_of(results) for name, value in measures_of(arm, cell)
                 if value is not None])
 
 

@@ -129,15 +129,22 @@ class Judge(unittest.TestCase):
                                          "")[0]["ours"], 250)
 
     def test_csv_has_a_line_for_each_number(self):
-        length = {"multiple": 4, "rule": "yarn", "loss": 3, "last_quarter": None}
+        lengths = [{"multiple": 1, "rule": "", "loss": 2.5, "last_quarter": 1.5},
+                   {"multiple": 4, "rule": "yarn", "loss": 3, "last_quarter": None}]
         made = {"seed": 1, "steps": 9, "parameters": 5, "cpu_s": 0.5, "loss": 2.25,
-                "lengths": [length], "metrics": {"spikes": 0.1},
+                "lengths": lengths, "metrics": {"spikes": 0.1},
                 "curve": {"step": [9], "training": [0], "validation": [0.25]},
                 "pairs": [dict(zip(text.PAIR, (1, 2, 0.5, 0, 0, 0, 0.25, 0)))]}
-        results = {"arms": [{"name": "r-lr-0.1", "family": "r", "cells": [made]}]}
-        self.assertEqual(text.measures_csv(results).splitlines()[1:], [
+        arm = {"name": "r-lr-0.1", "family": "r", "model": {"tokens": 64},
+               "training": {"evaluate_unit": 16}, "cells": [made]}
+        results = {"arms": [arm]}
+        lines = [
             "r-lr-0.1,r,1,steps,9", "r-lr-0.1,r,1,parameters,5", "r-lr-0.1,r,1,cpu_s,0.5",
-            "r-lr-0.1,r,1,loss,2.25", "r-lr-0.1,r,1,loss 4x yarn,3", "r-lr-0.1,r,1,spikes,0.1"])
+            "r-lr-0.1,r,1,loss,2.25", "r-lr-0.1,r,1,loss 1x,2.5", "r-lr-0.1,r,1,last_quarter,1.5",
+            "r-lr-0.1,r,1,loss 4x yarn,3", "r-lr-0.1,r,1,spikes,0.1"]
+        self.assertEqual(text.measures_csv(results).splitlines()[1:], lines)
+        arm["training"] = {}  # the multiples count from the trained length
+        self.assertEqual(text.measures_csv(results).splitlines()[1:], lines[:4] + lines[5:])
         self.assertEqual(text.curves_csv(results).splitlines()[1:], ["r-lr-0.1,1,9,0,0.25"])
         self.assertEqual(text.pairs_csv(results).splitlines()[1:],
                          ["r-lr-0.1,1,1,2,0.5,0,0,0,0.25,0"])
