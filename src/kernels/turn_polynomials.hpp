@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cos(2πr) = C(r²) and sin(2πr) = r S(r²) for |r| <= 1/8 of a turn; coefficients of rising powers
 // of r². Errors with rounded coefficients: 2^-55.1 in S (r times that in the sine), 2^-55.9 in C.
-// Derived by tools/coefficients/turn_polynomials.py.
+// Derived by tools/coefficients/polynomials.py.
 #pragma once
 
 #include <cstddef>

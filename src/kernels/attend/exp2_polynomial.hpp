@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // 2^f = 1 + f P(f) for |f| <= 1/2; coefficients of rising powers of f. The relative error with
 // rounded coefficients is at most 2^-26.7. Exactly 1 at 0. Derived by
-// tools/coefficients/exp2_polynomial.py.
+// tools/coefficients/polynomials.py.
 #pragma once
 
 namespace rotary::kernels {
