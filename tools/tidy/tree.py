@@ -3,9 +3,13 @@
 
 import dataclasses
 import pathlib
+import re
 import subprocess
 
-CPP = (".cpp", ".hpp", ".c", ".h", ".cu", ".cuh")
+LANGUAGES = dict.fromkeys((".cpp", ".hpp", ".c", ".h", ".cu", ".cuh"), "cpp") | {
+    ".py": "python", ".sh": "bash", ".cmake": "cmake", ".js": "javascript", ".css": "css",
+    ".md": "markdown"}
+INTERPRETERS = {"python3": "python", "bash": "bash"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,22 +37,14 @@ class File:
 
     @property
     def language(self):
-        """"cpp", "python", "bash", "cmake", "javascript", "css", "markdown"; None for the rest."""
+        """One of LANGUAGES; None for the rest."""
         path = pathlib.PurePosixPath(self.path)
-        if path.suffix in CPP:
-            return "cpp"
-        if path.suffix == ".py" or self._interpreter("python3"):
-            return "python"
-        if path.suffix == ".sh" or self._interpreter("bash"):
-            return "bash"
-        if path.suffix == ".cmake" or path.name == "CMakeLists.txt":
+        if path.suffix in LANGUAGES:
+            return LANGUAGES[path.suffix]
+        if path.name == "CMakeLists.txt":
             return "cmake"
-        others = {".js": "javascript", ".css": "css", ".md": "markdown"}
-        return others.get(path.suffix)
-
-    def _interpreter(self, name):
-        first = self.text.split("\n", 1)[0]
-        return first.startswith("#!") and first.endswith(name)
+        shebang = re.match("#!.*?(python3|bash)$", self.text, re.MULTILINE)
+        return INTERPRETERS[shebang[1]] if shebang else None
 
 
 class Tree:
