@@ -23,24 +23,27 @@ WORKERS = 2
 ROPE_KEYS = ("rope_parameters", "rope_scaling", "rope_theta", "partial_rotary_factor",
              "compress_rope_theta", "default_theta", "layer_rope_theta")
 IN_CONTEXT = ("dynamic", "longrope")
+USES, COMPLETE = [], {}  # the workers inherit them, so that imports happen once
 
 
 def main():
     survey.prepare()
-    complete = json.loads(pathlib.Path(sys.argv[1]).read_text(encoding="utf-8"))["complete"]
-    uses = [use for use in survey.uses() if use.config.model_type in (sys.argv[2:] or known(use))]
+    COMPLETE.update(json.loads(pathlib.Path(sys.argv[1]).read_text(encoding="utf-8"))["complete"])
+    USES.extend(use for use in survey.uses()
+                if use.config.model_type in (sys.argv[2:] or known(use)))
+    with multiprocessing.get_context("fork").Pool(WORKERS) as pool:
+        for texts in pool.imap(examine, range(len(USES))):
+            print("\n".join(texts), flush=True)
 
-    def examine(number):
-        use = uses[number]
-        line = {"model_type": use.config.model_type, "variant": "class"}
-        try:
-            found = [*lines(use, complete.get(use.config.__name__, {}))]
-        except Exception as error:
-            found = [line | {"error": survey.text_of(error)}]
-        return [json.dumps(each) for each in found]
 
-    for texts in in_workers(examine, range(len(uses))):
-        print("\n".join(texts), flush=True)
+def examine(number):
+    use = USES[number]
+    line = {"model_type": use.config.model_type, "variant": "class"}
+    try:
+        found = [*lines(use, COMPLETE.get(use.config.__name__, {}))]
+    except Exception as error:
+        found = [line | {"error": survey.text_of(error)}]
+    return [json.dumps(each) for each in found]
 
 
 def known(use):
@@ -48,18 +51,6 @@ def known(use):
     reads_rules = not hasattr(use.rotary, "compute_axial_rope_parameters") and (
         use.rotary.__name__ not in survey.WITHOUT_RULES)
     return [use.config.model_type] if reads_rules else []
-
-
-def in_workers(function, numbers):
-    """Yields the function's result for each number. Forks, so that imports happen once."""
-    global call  # a fork inherits it
-    call = function
-    with multiprocessing.get_context("fork").Pool(WORKERS) as pool:
-        yield from pool.imap(called, numbers)
-
-
-def called(number):
-    return call(number)
 
 
 def lines(use, complete):

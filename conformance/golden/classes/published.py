@@ -42,7 +42,9 @@ def main():
     arguments = parser.parse_args()
     subprocess.run([arguments.tool, "--version"], check=True, capture_output=True)
     settings = json.loads((HERE / "settings.json").read_text(encoding="utf-8"))
-    enter_environment(settings["python"])
+    python = python_with(settings["python"], ROOT / "build/golden/environments")
+    if pathlib.Path(sys.prefix).resolve() != python.parents[1].resolve():
+        os.execv(python, [python, "-B", *sys.argv])
     files = sorted(path for folder in arguments.folders for path in folder.glob("**/*.json"))
     counts = collections.Counter()
     for path in files:
@@ -54,12 +56,6 @@ def main():
         print(f"{path}: {verdict.kind}: {verdict.text}", flush=True)
     print(", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())))
     return 1 if counts["differs"] else 0
-
-
-def enter_environment(packages):
-    python = python_with(packages, ROOT / "build/golden/environments")
-    if pathlib.Path(sys.prefix).resolve() != python.parents[1].resolve():
-        os.execv(python, [python, "-B", *sys.argv])
 
 
 def verdict_of(config, tool):

@@ -83,10 +83,6 @@ def lengths(rng, merge, most=7, is_multiple=False):
     return rng.randint(1, most) * merge + rest
 
 
-def seconds(rng):
-    return rng.choice(SECONDS) if rng.random() < 0.7 else round(rng.uniform(0, 40), 3)
-
-
 class Prompt:
     """Random groups, with at least two text tokens between non-text groups."""
 
@@ -107,7 +103,9 @@ class Prompt:
                 if rng.random() < 0.4:  # many frames of one token, whose ids show the frame times
                     frames, rows, columns = rng.randint(10, 60), merge, merge
                 frames = frames * temporal_merge + rng.randrange(temporal_merge)
-                video = {"video": [frames, rows, columns], "seconds": seconds(rng)}
+                seconds = rng.choice(SECONDS) if rng.random() < 0.7 else round(
+                    rng.uniform(0, 40), 3)
+                video = {"video": [frames, rows, columns], "seconds": seconds}
                 if own_groups:
                     video["between"] = rng.randint(1, 12)
                 if kind == "sound":
@@ -195,11 +193,11 @@ def token_ids(prompt, merge):
     return ids
 
 
-def after_each(ids):
+def after_each(ids, end=VISION_END):
     """Turns the first text token after each image or video into an end marker."""
     for i in range(1, len(ids)):
         if ids[i - 1] in (IMAGE, VIDEO) and ids[i] == TEXT:
-            ids[i] = VISION_END
+            ids[i] = end
     return torch.tensor([ids])
 
 
@@ -277,15 +275,13 @@ def glm_image(rng, convention):
         if "image" in group:
             ids[-1] = IMAGE_START
             ids += [IMAGE] * (group["image"][0] * group["image"][1])
-    for i in range(1, len(ids)):
-        if ids[i - 1] == IMAGE and ids[i] == TEXT:
-            ids[i] = IMAGE_END
-    ids[-1] = IMAGE_START
+    ids = after_each(ids, IMAGE_END)
+    ids[0, -1] = IMAGE_START
     targets = [[lengths(rng, 1), lengths(rng, 1)] for _ in range(rng.randint(1, 2))]
     grids = prompt.grids("image").tolist() + [[1, *each] for each in targets]
     cls = class_of("glm_image", "GlmImageModel")
     one = bound(cls, namespace(image_start_token_id=IMAGE_START, image_end_token_id=IMAGE_END))
-    got, _ = cls.get_rope_index(one, torch.tensor([ids]), torch.tensor(grids))
+    got, _ = cls.get_rope_index(one, ids, torch.tensor(grids))
     decoded = one._cached_decode_position_ids[0]
     groups = prompt.groups + [{"image": each} for each in reversed(targets)] + [{"text": 1}]
     made = {"ids": torch.cat([got[:, 0], decoded], 1).tolist(), "delta": None}

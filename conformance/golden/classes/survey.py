@@ -56,11 +56,7 @@ def prepare():
     transformers.logging.set_verbosity_error()
     torch.set_num_threads(1)
     torch.distributions.Distribution.set_default_validate_args(False)  # validation needs numbers
-    without_numbers()
-
-
-def without_numbers():
-    """Makes conditions on meta tensors false, since meta tensors have no numbers."""
+    # Conditions on meta tensors are false, since these have no numbers.
     of_numbers = torch.Tensor.__bool__
     torch.Tensor.__bool__ = lambda one: False if one.is_meta else of_numbers(one)
 
@@ -178,7 +174,8 @@ def examined(use, complete, variant):
             if changed is None:
                 return None
             config = use.config(**complete | changed)
-        context = context_of(config, variant)
+        trained = getattr(config, "max_position_embeddings", None)
+        context = 2 * trained if variant in ("dynamic", "longrope") and trained else None
         line |= {"config": config.to_dict(), "context": context, "positions": POSITIONS,
                  "ropes": ropes_of(use.rotary, config, context),
                  "axes": axes_of(use.rotary(config=config))}
@@ -193,11 +190,6 @@ def examined(use, complete, variant):
 
 def text_of(error):
     return f"{type(error).__name__}: {error}".splitlines()[0]
-
-
-def context_of(config, variant):
-    trained = getattr(config, "max_position_embeddings", None)
-    return 2 * trained if variant in ("dynamic", "longrope") and trained else None
 
 
 def labels_of(module):

@@ -24,18 +24,21 @@ LLAMA3 = {"rope_type": "llama3", "rope_theta": 500000.0, "factor": 8.0, "low_fre
           "high_freq_factor": 4.0, "original_max_position_embeddings": 1024}
 MOE = {"num_local_experts": 2, "num_experts_per_tok": 1}
 
+
+
+def rope(theta, **keys):
+    return {"rope_parameters": {"rope_type": "default", "rope_theta": theta} | keys}
+
+
 # Name: configuration class, differences from SMALL.
 MODELS = {
-    "llama": ("LlamaConfig", {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4}}),
-    "llama-linear": ("LlamaConfig", {"rope_parameters": {"rope_type": "linear", "factor": 2.0,
-                                                         "rope_theta": 1e4}}),
+    "llama": ("LlamaConfig", rope(1e4)),
+    "llama-linear": ("LlamaConfig", rope(1e4, rope_type="linear", factor=2.0)),
     "llama-3.1": ("LlamaConfig", {"rope_parameters": LLAMA3}),
-    "mistral": ("MistralConfig", {"head_dim": 32,
-                                  "rope_parameters": {"rope_type": "default", "rope_theta": 1e6}}),
-    "qwen2": ("Qwen2Config", {"rope_parameters": {"rope_type": "default", "rope_theta": 1e6}}),
-    "qwen2-yarn": ("Qwen2Config", {"rope_parameters": {**YARN, "rope_theta": 1e6}}),
-    "qwen3": ("Qwen3Config", {"head_dim": 64,
-                              "rope_parameters": {"rope_type": "default", "rope_theta": 1e6}}),
+    "mistral": ("MistralConfig", {"head_dim": 32} | rope(1e6)),
+    "qwen2": ("Qwen2Config", rope(1e6)),
+    "qwen2-yarn": ("Qwen2Config", rope(1e6, **YARN)),
+    "qwen3": ("Qwen3Config", {"head_dim": 64} | rope(1e6)),
     "gemma3": ("Gemma3TextConfig", {
         "head_dim": 32, "num_hidden_layers": 6, "sliding_window": 512,
         "rope_parameters": {
@@ -52,13 +55,9 @@ MODELS = {
         "rope_parameters": {**YARN, "factor": 32.0, "original_max_position_embeddings": 4096,
                             "beta_fast": 32.0, "beta_slow": 1.0, "truncate": False,
                             "rope_theta": 150000.0}, "max_position_embeddings": 131072}),
-    "smollm3": ("SmolLM3Config", {"num_hidden_layers": 8,
-                                  "rope_parameters": {"rope_type": "default",
-                                                      "rope_theta": 5e6}}),
+    "smollm3": ("SmolLM3Config", {"num_hidden_layers": 8} | rope(5e6)),
     "cohere2": ("Cohere2Config", {"num_hidden_layers": 8, "sliding_window": 512, "logit_scale": 1.0,
-                                  "rotary_pct": 1.0,
-                                  "rope_parameters": {"rope_type": "default",
-                                                      "rope_theta": 50000.0}}),
+                                  "rotary_pct": 1.0} | rope(50000.0)),
     "deepseek-v2": ("DeepseekV2Config", {
         "num_key_value_heads": 4, "first_k_dense_replace": 1, "kv_lora_rank": 32,
         "q_lora_rank": None,
@@ -68,12 +67,9 @@ MODELS = {
         "topk_method": "greedy", "n_group": 1, "topk_group": 1,
         "rope_parameters": {**YARN, "factor": 40.0, "rope_theta": 1e4, "mscale": 0.707,
                             "mscale_all_dim": 0.707, "beta_fast": 32, "beta_slow": 1}}),
-    "glm4": ("Glm4Config", {"head_dim": 32,
-                            "rope_parameters": {"rope_type": "default", "rope_theta": 1e4,
-                                                "partial_rotary_factor": 0.5}}),
-    "granite": ("GraniteConfig", {"rope_parameters": {"rope_type": "default",
-                                                      "rope_theta": 1e7}}),
-    "olmo2": ("Olmo2Config", {"rope_parameters": {"rope_type": "default", "rope_theta": 5e5}}),
+    "glm4": ("Glm4Config", {"head_dim": 32} | rope(1e4, partial_rotary_factor=0.5)),
+    "granite": ("GraniteConfig", rope(1e7)),
+    "olmo2": ("Olmo2Config", rope(5e5)),
 }
 
 

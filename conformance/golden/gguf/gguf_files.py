@@ -7,8 +7,8 @@ with the reduced ones of tests/golden/gguf.
 """
 
 import argparse
-import hashlib
 import pathlib
+import re
 import subprocess
 import sys
 import tarfile
@@ -18,9 +18,7 @@ import reduce
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 FOLDER = ROOT / "tests/golden/gguf"
 BUILD = ROOT / "build/golden/gguf"
-VERSION = "0.3.36"
-SHA256 = "832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e"
-INSIDE = f"llama_cpp_python-{VERSION}/vendor/llama.cpp"
+PINS = ROOT / "conformance/peers/ggml.txt"
 
 
 class GgufError(Exception):
@@ -29,22 +27,19 @@ class GgufError(Exception):
 
 def source_distribution():
     """The path of llama.cpp's tree, downloaded and unpacked if missing."""
-    archive = BUILD / f"llama_cpp_python-{VERSION}.tar.gz"
-    if not archive.exists():
+    [version] = re.findall(r"==([\d.]+)", PINS.read_text(encoding="utf-8"))
+    name = f"llama_cpp_python-{version}"
+    inside = f"{name}/vendor/llama.cpp"
+    if not (BUILD / inside).exists():
         BUILD.mkdir(parents=True, exist_ok=True)
-        print(f"download llama_cpp_python {VERSION}", file=sys.stderr)
+        print(f"download {name}", file=sys.stderr)
         subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps",
-                        "--no-binary=:all:", "--dest", str(BUILD),
-                        f"llama-cpp-python=={VERSION}"], check=True)
-    got = hashlib.sha256(archive.read_bytes()).hexdigest()
-    if got != SHA256:
-        raise GgufError(f"{archive} must have SHA-256 {SHA256}, got {got}; delete it to fetch "
-                        "again")
-    if not (BUILD / INSIDE).exists():
-        with tarfile.open(archive) as tar:
+                        "--require-hashes", "--no-binary", "llama-cpp-python", "--dest", BUILD,
+                        "-r", PINS], check=True)
+        with tarfile.open(BUILD / f"{name}.tar.gz") as tar:
             tar.extractall(BUILD, [each for each in tar.getmembers()
-                                   if each.name.startswith(INSIDE + "/")])
-    return BUILD / INSIDE
+                                   if each.name.startswith(inside + "/")])
+    return BUILD / inside
 
 
 def inspected(tool, path):
