@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPFR rounds cos and sin correctly to 256 bits. Products of a position (at most 113 bits) and a
-// frequency (53 bits) are exact. A second rounding gives the nearest long double.
+// MPFR rounds cos and sin correctly to 64 bits more than a long double. Products of a position (at
+// most 113 bits) and a frequency (53 bits) are exact. The second rounding gives the nearest one.
 #include "reference/angle.hpp"
 
 #include <mpfr.h>
@@ -8,16 +8,17 @@
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <vector>
 
 namespace rotary::reference {
 namespace {
 
-constexpr mpfr_prec_t result_bits = 256;
+constexpr mpfr_prec_t result_bits = std::numeric_limits<long double>::digits + 64;
 
 class Real {
  public:
-  Real() { mpfr_init2(value_, result_bits); }
+  explicit Real(mpfr_prec_t bits = 256) { mpfr_init2(value_, bits); }
   ~Real() { mpfr_clear(value_); }
   Real(const Real&) = delete;
   Real& operator=(const Real&) = delete;
@@ -31,8 +32,8 @@ class Real {
 
 // Sums are rounded to 256 bits, so their errors are below 2^-140.
 CosSin computed(std::span<const Angle> angles) {
-  Real cos;
-  Real sin;
+  Real cos(result_bits);
+  Real sin(result_bits);
   Real sum;
   mpfr_set_zero(sum.get(), 1);
   for (const Angle& angle : angles) {
