@@ -15,7 +15,7 @@ from workload import inv_freq
 FLOAT = TensorProto.FLOAT
 
 
-def model_of(shape):
+def graph_of(shape):
     q, k = ([1, shape.queries, heads * shape.head_dim] for heads in (shape.heads, shape.key_heads))
     cache = [1, shape.key_heads, shape.keys, shape.head_dim]
     rows = [shape.keys, shape.head_dim // 2]
@@ -26,17 +26,15 @@ def model_of(shape):
     node = helper.make_node("GroupQueryAttention", list(inputs), list(outputs),
                             domain="com.microsoft", num_heads=shape.heads,
                             kv_num_heads=shape.key_heads, do_rotary=1)
-    graph = helper.make_graph([node], "attention", *(
+    return helper.make_graph([node], "attention", *(
         [helper.make_tensor_value_info(name, *of) for name, of in each.items()]
         for each in (inputs, outputs)))
-    return helper.make_model(graph, ir_version=10, opset_imports=[
-        helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)])
 
 
 class GroupQuery(Called):
     def __init__(self, work, _form, threads):
         self.work, shape = work, work.shape
-        self.session = session_of(model_of(shape), threads)
+        self.session = session_of(graph_of(shape), threads)
         self.binding = self.session.io_binding()
         self.arrays = self.inputs()  # the session reads their memory
         self.out = np.zeros((1, shape.queries, shape.heads * shape.head_dim), np.float32)

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares a report's attention results with ours, with no encoding and with the machine."""
 
-import dataclasses
-
 from ratios import find
 
 # A peer's dtype, and our dtypes to compare with, of which the first measured one counts. OpenVINO
@@ -60,31 +58,25 @@ def bytes_of(shape, result):
     return shape["keys"] * shape["key_heads"] * shape["head_dim"] * each
 
 
-@dataclasses.dataclass(frozen=True)
-class Goal:
-    text: str
-    least: float  # the peer's time divided by ours
-    decode: bool  # else prefills from 2048 tokens on
-    results: dict  # which results the goal is about
-
-
+# Each goal's name, the least quotient of the peer's time and ours, whether it is about decode steps
+# (else about prefills from 2048 tokens on), and the results it is about.
 GOALS = (
-    Goal("ggml, prefill f32", 3.5, False, {"peer": "ggml", "dtype": "f32", "encoding": "none"}),
-    Goal("PyTorch, prefill f32", 3, False, {"peer": "torch", "dtype": "f32", "how": "fused"}),
-    Goal("OpenVINO, prefill f32", 2.4, False, {"peer": "openvino", "dtype": "f32"}),
-    Goal("PyTorch, decode f32", 1.8, True, {"peer": "torch", "dtype": "f32"}),
-    Goal("PyTorch, decode bf16", 10, True, {"peer": "torch", "dtype": "bf16"}),
+    ("ggml, prefill f32", 3.5, False, {"peer": "ggml", "dtype": "f32", "encoding": "none"}),
+    ("PyTorch, prefill f32", 3, False, {"peer": "torch", "dtype": "f32", "how": "fused"}),
+    ("OpenVINO, prefill f32", 2.4, False, {"peer": "openvino", "dtype": "f32"}),
+    ("PyTorch, decode f32", 1.8, True, {"peer": "torch", "dtype": "f32"}),
+    ("PyTorch, decode bf16", 10, True, {"peer": "torch", "dtype": "bf16"}),
 )
 
 
 def goals(report):
     """The goals as lines for the terminal."""
     lines = ["", "goals: the peer's time divided by ours; a prefill from 2048 tokens on"]
-    for goal in GOALS:
+    for name, least, decode, wanted in GOALS:
         found = [to_ours(shape, each) for shape in report["shapes"]
-                 if is_decode(shape) == goal.decode and (goal.decode or shape["keys"] >= 2048)
-                 for each in find(shape, **goal.results)]
+                 if is_decode(shape) == decode and (decode or shape["keys"] >= 2048)
+                 for each in find(shape, **wanted)]
         if found:
-            met = "met" if min(found) >= goal.least else "NOT MET"
-            lines.append(f"  {met:8}>= {goal.least:4g} x {goal.text:22} smallest {min(found):.2f}")
+            met = "met" if min(found) >= least else "NOT MET"
+            lines.append(f"  {met:8}>= {least:4g} x {name:22} smallest {min(found):.2f}")
     return "\n".join(lines)

@@ -18,7 +18,7 @@ from verify import Recipe
 ELEMENT = {"f32": TensorProto.FLOAT, "f16": TensorProto.FLOAT16}
 
 
-def model_of(work, layers):
+def graph_of(work, layers):
     element, pairs = ELEMENT[work.dtype], work.head_dim // 2
     nodes, inputs, outputs = [], [], []
     for name, heads in (("q", work.query_heads), ("k", work.key_heads)):
@@ -34,12 +34,12 @@ def model_of(work, layers):
     for name in ("cos", "sin"):
         rows = work.first + work.tokens
         inputs.append(helper.make_tensor_value_info(name, element, (rows, pairs)))
-    graph = helper.make_graph(nodes, "rotary", inputs, outputs)
-    return helper.make_model(graph, ir_version=10, opset_imports=[
+    return helper.make_graph(nodes, "rotary", inputs, outputs)
+
+
+def session_of(graph, threads):
+    model = helper.make_model(graph, ir_version=10, opset_imports=[
         helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)])
-
-
-def session_of(model, threads):
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
@@ -59,7 +59,7 @@ class RotaryEmbedding(Called):
     def __init__(self, work, threads):
         self.work = work
         self.chain = chain_of(work)
-        self.session = session_of(model_of(work, self.chain), threads)
+        self.session = session_of(graph_of(work, self.chain), threads)
         self.binding = self.session.io_binding()
         self.arrays = self.inputs()  # the session reads their memory
         for name, array in self.arrays.items():

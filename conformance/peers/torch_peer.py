@@ -33,6 +33,8 @@ def rotate_half(x):
 
 
 class Eager(Called):
+    heads_axis = 2  # of the results
+
     def __init__(self, work, threads):
         torch.set_num_threads(threads)
         self.work = work
@@ -45,19 +47,16 @@ class Eager(Called):
     @torch.inference_mode()
     def result(self):
         self.work.fill()
-        return [array_of(each, self.work) for each in self.call()]
-
-
-def array_of(tensor, work):
-    tensor = tensor.squeeze(0).contiguous()
-    if work.dtype == "bf16":
-        return tensor.view(torch.int16).numpy().view("uint16")
-    return tensor.numpy()
+        results = [each.movedim(self.heads_axis, 2)[0].contiguous() for each in self.call()]
+        if self.work.dtype == "bf16":
+            return [each.view(torch.int16).numpy().view("uint16") for each in results]
+        return [each.numpy() for each in results]
 
 
 class RotateHalf(Eager):
     """x cos + rotate_half(x) sin on [batch, heads, tokens, head_dim] views of the projections."""
 
+    heads_axis = 1
     recipe = Recipe("float32", 3)
 
     def __init__(self, work, threads):
@@ -72,11 +71,6 @@ class RotateHalf(Eager):
 
     def call(self):
         return self.turned(self.q, self.k, self.cos, self.sin)
-
-    @torch.inference_mode()
-    def result(self):
-        self.work.fill()
-        return [array_of(each.transpose(1, 2), self.work) for each in self.call()]
 
 
 class CompiledRotateHalf(RotateHalf):
