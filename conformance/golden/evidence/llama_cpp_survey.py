@@ -32,7 +32,10 @@ class Lenient(dict):
         return 1
 
 
-def convert(config):
+def answer(asked):
+    if "names" in asked:
+        return {"names": sorted(conversion.TEXT_MODEL_MAP)}
+    config = asked["config"]
     cls = conversion.get_model_class(config["architectures"][0])
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "model.gguf")
@@ -48,12 +51,6 @@ def convert(config):
         writer.write_tensors_to_file()
         writer.close()
         return {"gguf": base64.b64encode(path.read_bytes()).decode()}
-
-
-def answer(asked):
-    if "names" in asked:
-        return {"names": sorted(conversion.TEXT_MODEL_MAP)}
-    return convert(asked["config"])
 
 
 if __name__ == "__main__":

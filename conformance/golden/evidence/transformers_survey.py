@@ -107,13 +107,6 @@ def config_files():
     return found
 
 
-def config_classes(family, paths):
-    modules = [importlib.import_module(f"transformers.models.{path.parent.name}.{path.stem}")
-               for path in paths]
-    return [one for module in modules for _, one in inspect.getmembers(module, inspect.isclass)
-            if one.__module__ == module.__name__ and getattr(one, "model_type", "") == family]
-
-
 def base_of(family, config_class):
     """The family's smallest config.json, with the names of the release's own class."""
     default = config_class()
@@ -142,8 +135,12 @@ def labels_of(config_class, base):
 @functools.cache
 def model_of(family):
     """Returns a config class and its model class; the base model if there are several."""
+    modules = [importlib.import_module(f"transformers.models.{path.parent.name}.{path.stem}")
+               for path in config_files().get(family, [])]
+    classes = [one for module in modules for _, one in inspect.getmembers(module, inspect.isclass)
+               if one.__module__ == module.__name__ and getattr(one, "model_type", "") == family]
     found = []
-    for config_class in config_classes(family, config_files().get(family, [])):
+    for config_class in classes:
         folder = MODELS / config_class.__module__.split(".")[2]
         for path in folder.glob("modeling_*.py"):
             if path.stem.startswith(("modeling_tf_", "modeling_flax_")):
