@@ -10,12 +10,8 @@
 #include "conformance/peers/native/attention.h"
 #include "conformance/peers/native/ggml_run.h"
 
-enum { tensors = 16 }; /* q, k, v, mask, positions, intermediate tensors, the result */
-
 typedef struct ggml_attention {
-  struct ggml_context* context;
   ggml_run run;
-  int32_t* positions;
   float* turned_q;
   float* turned_k;
   void* k_8_bits;
@@ -23,7 +19,7 @@ typedef struct ggml_attention {
 
 static struct ggml_tensor* queries_of(const ggml_attention* made, const attention_job* job) {
   struct ggml_tensor* q =
-      ggml_new_tensor_3d(made->context, GGML_TYPE_F32, job->head_dim, job->heads, job->queries);
+      ggml_new_tensor_3d(made->run.context, GGML_TYPE_F32, job->head_dim, job->heads, job->queries);
   q->data = job->q;
   return q;
 }
@@ -31,7 +27,7 @@ static struct ggml_tensor* queries_of(const ggml_attention* made, const attentio
 static struct ggml_tensor* keys_of(const ggml_attention* made, const attention_job* job, void* data,
                                    enum ggml_type type) {
   struct ggml_tensor* x =
-      ggml_new_tensor_3d(made->context, type, job->head_dim, job->key_heads, job->keys);
+      ggml_new_tensor_3d(made->run.context, type, job->head_dim, job->key_heads, job->keys);
   x->data = data;
   return x;
 }
@@ -51,26 +47,17 @@ static struct ggml_tensor* stored_keys(ggml_attention* made, const attention_job
 
 static struct ggml_tensor* mask_of(const ggml_attention* made, const attention_job* job) {
   if (job->mask == NULL) return NULL;
-  struct ggml_tensor* mask =
-      ggml_new_tensor_3d(made->context, GGML_TYPE_F16, job->keys, job->queries, job->mask_heads);
+  struct ggml_tensor* mask = ggml_new_tensor_3d(made->run.context, GGML_TYPE_F16, job->keys,
+                                                job->queries, job->mask_heads);
   mask->data = job->mask;
   return mask;
-}
-
-static struct ggml_tensor* positions_of(ggml_attention* made, const attention_job* job) {
-  made->positions = malloc((size_t)job->keys * sizeof *made->positions);
-  if (made->positions == NULL) return NULL;
-  for (int64_t t = 0; t < job->keys; ++t) made->positions[t] = (int32_t)t;
-  struct ggml_tensor* positions = ggml_new_tensor_1d(made->context, GGML_TYPE_I32, job->keys);
-  positions->data = made->positions;
-  return positions;
 }
 
 static struct ggml_tensor* turned(const ggml_attention* made, const attention_job* job,
                                   struct ggml_tensor* x, struct ggml_tensor* positions) {
   const int original_context = 8192; /* read only by YaRN, which ext_factor 0 turns off */
-  return ggml_rope_ext(made->context, x, positions, NULL, (int)job->head_dim, GGML_ROPE_TYPE_NEOX,
-                       original_context, (float)job->base, 1, 0, 1, 32, 1);
+  return ggml_rope_ext(made->run.context, x, positions, NULL, (int)job->head_dim,
+                       GGML_ROPE_TYPE_NEOX, original_context, (float)job->base, 1, 0, 1, 32, 1);
 }
 
 static int add_rope(ggml_attention* made, const attention_job* job, struct ggml_tensor** q,
@@ -81,7 +68,7 @@ static int add_rope(ggml_attention* made, const attention_job* job, struct ggml_
     return 0;
   }
   const size_t bytes = (size_t)(job->keys * job->heads * job->head_dim) * sizeof(float);
-  struct ggml_tensor* positions = positions_of(made, job);
+  struct ggml_tensor* positions = ggml_run_positions(&made->run, 0, job->keys);
   made->turned_q = malloc(bytes);
   made->turned_k = malloc(bytes);
   if (positions == NULL || made->turned_q == NULL || made->turned_k == NULL) return 0;
@@ -93,29 +80,23 @@ static int add_rope(ggml_attention* made, const attention_job* job, struct ggml_
 }
 
 static int make_graph(ggml_attention* made, const attention_job* job) {
-  const struct ggml_init_params parameters = {
-      .mem_size = tensors * ggml_tensor_overhead() + ggml_graph_overhead_custom(tensors, false),
-      .mem_buffer = NULL,
-      .no_alloc = true,
-  };
-  made->context = ggml_init(parameters);
-  if (made->context == NULL) return 0;
+  /* q, k, v, mask, positions, intermediate tensors, the result */
+  if (!ggml_run_begin(&made->run, 16)) return 0;
   struct ggml_tensor* q = queries_of(made, job);
   struct ggml_tensor* k = stored_keys(made, job);
   struct ggml_tensor* v =
       keys_of(made, job, job->v, job->dtype == ATTENTION_F32 ? GGML_TYPE_F32 : GGML_TYPE_F16);
   if (k == NULL || !add_rope(made, job, &q, &k)) return 0;
   struct ggml_tensor* out = ggml_flash_attn_ext(
-      made->context, ggml_permute(made->context, q, 0, 2, 1, 3),
-      ggml_permute(made->context, k, 0, 2, 1, 3), ggml_permute(made->context, v, 0, 2, 1, 3),
-      mask_of(made, job), 1.0F / sqrtf((float)job->head_dim),
-      job->encoding == ATTENTION_ALIBI ? 8.0F : 0.0F, 0.0F);
+      made->run.context, ggml_permute(made->run.context, q, 0, 2, 1, 3),
+      ggml_permute(made->run.context, k, 0, 2, 1, 3),
+      ggml_permute(made->run.context, v, 0, 2, 1, 3), mask_of(made, job),
+      1.0F / sqrtf((float)job->head_dim), job->encoding == ATTENTION_ALIBI ? 8.0F : 0.0F, 0.0F);
   out->data = job->out;
-  for (struct ggml_tensor* each = ggml_get_first_tensor(made->context); each != NULL;
-       each = ggml_get_next_tensor(made->context, each)) {
+  for (struct ggml_tensor* each = ggml_get_first_tensor(made->run.context); each != NULL;
+       each = ggml_get_next_tensor(made->run.context, each)) {
     if (each->view_src != NULL) each->data = each->view_src->data;
   }
-  made->run.graph = ggml_new_graph_custom(made->context, tensors, false);
   ggml_build_forward_expand(made->run.graph, out);
   return 1;
 }
@@ -123,7 +104,6 @@ static int make_graph(ggml_attention* made, const attention_job* job) {
 void* attention_ggml_make(const attention_job* job) {
   ggml_attention* made = calloc(1, sizeof *made);
   if (made == NULL) return NULL;
-  ggml_cpu_init();
   if (make_graph(made, job) && ggml_run_make(&made->run, job->threads)) return made;
   attention_ggml_free(made);
   return NULL;
@@ -141,8 +121,6 @@ void attention_ggml_free(void* made) {
   ggml_attention* each = made;
   if (each == NULL) return;
   ggml_run_free(&each->run);
-  if (each->context != NULL) ggml_free(each->context);
-  free(each->positions);
   free(each->turned_q);
   free(each->turned_k);
   free(each->k_8_bits);

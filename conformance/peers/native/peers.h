@@ -7,6 +7,7 @@
 /* C needs these forms. */
 /* NOLINTBEGIN(modernize-deprecated-headers, modernize-use-using, readability-identifier-naming) */
 #include <stdint.h>
+#include <time.h>
 
 #include "rotary/export.h"
 
@@ -54,6 +55,13 @@ ROTARY_API void peers_scale_free(void* made);
 #ifdef __cplusplus
 }
 #endif
+
+/* NOLINTNEXTLINE(modernize-redundant-void-arg): in C, () would take any arguments */
+static inline int64_t nanoseconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
 
 /* NOLINTEND(modernize-deprecated-headers, modernize-use-using, readability-identifier-naming) */
 

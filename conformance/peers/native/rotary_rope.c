@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "conformance/peers/native/clock.h"
 #include "conformance/peers/native/peers.h"
 #include "rotary/rotary.h"
 #include "rotary/rotary_threads.h"

@@ -5,7 +5,6 @@
 #include <new>
 
 #include "bench/scale/scale_in_place.hpp"
-#include "conformance/peers/native/clock.h"
 #include "conformance/peers/native/peers.h"
 #include "rotary/rotary.h"
 #include "rotary/rotary_threads.h"
