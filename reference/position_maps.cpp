@@ -36,8 +36,8 @@ long double mapped(const SelfExtend& map, const Place& at) {
   return (std::floor(at.i / g) + w - std::floor(w / g)) - std::floor(at.j / g);
 }
 
-// An et al. 2024 (arXiv 2402.17463), section 3, for chunks of s - w positions. Query positions
-// differ for keys of the query's own chunk, of the previous chunk and of earlier chunks.
+// An et al. 2024 (arXiv 2402.17463), section 3, with chunks of c positions. A query's position
+// differs for keys of its own chunk, of the previous chunk and of earlier chunks.
 long double mapped(const DualChunk& map, const Place& at) {
   const auto s = static_cast<long double>(map.chunk);
   const long double c = s - static_cast<long double>(map.local);

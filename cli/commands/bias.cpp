@@ -17,7 +17,7 @@ struct Arguments {
   bool list = false;
 };
 
-// The name is checked first, because the other requirements depend on it.
+// Checks the name first: with a wrong name, the other requirements mean nothing.
 void check_arguments(const Arguments& a) {
   const std::string& name = a.bias.name;
   require(name != "shaw",

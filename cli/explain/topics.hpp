@@ -135,7 +135,7 @@ struct FormInput {
 [[nodiscard]] Json document_of_query(std::string_view topic, const Numbers& numbers);
 [[nodiscard]] Json document_of_pair(std::string_view topic, const Numbers& numbers);
 
-// Six decimals, or six digits if decimals would be too long or all 0.
+// Six decimals; six significant digits below 1e-4 and from 1e6 on.
 [[nodiscard]] std::string number_text(double number);
 // "[a, b, c]"; above 8 numbers the first four, "...", and the last two.
 [[nodiscard]] std::string vector_text(const Vector& values);

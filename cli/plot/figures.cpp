@@ -93,7 +93,7 @@ void for_each_turned(const Frequencies& frequencies, std::span<const std::int64_
                      const std::function<void(const TurnedRow& row)>& use) {
   constexpr std::size_t numbers_at_once = std::size_t{1} << 16;
   const std::size_t rows = std::max(std::size_t{1}, numbers_at_once / frequencies.inv_freq.size());
-  const Frequencies exact =  // made once, because long double is slow
+  const Frequencies exact =  // made once, because make_frequencies() is slow
       value_or_fail(make_frequencies(frequencies.window, frequencies.inv_freq, 1));
   for (std::size_t first = 0; first < at.size(); first += rows) {
     const auto part = at.subspan(first, std::min(rows, at.size() - first));

@@ -28,7 +28,7 @@ struct Subject {
 // The input of a figure. Each figure has its own defaults.
 struct Request {
   std::vector<Subject> subjects = {};               // none: the figure takes usual_subject()
-  std::optional<std::int64_t> context_tokens = {};  // the context for scaling rules
+  std::optional<std::int64_t> context_tokens = {};  // a line of wavelengths
   std::optional<std::int64_t> last = {};            // the last position or distance, >= 1
   std::optional<std::int64_t> dim = {};             // features; alibi: heads; shaw: reach
   std::uint64_t seed = 1;                           // for random numbers

@@ -14,8 +14,8 @@
 
 namespace rotary::lab {
 
-// print_answer() writes to standard output, print_note() to standard error, both as in
-// apps/standard_streams.hpp. Both fail on I/O errors.
+// print_answer() writes to standard output and fails on I/O errors. print_note() writes to standard
+// error and ignores them.
 template <class... Arguments>
 void print_answer(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
   cli::write_standard_output(fmt::format(format, std::forward<Arguments>(arguments)...));

@@ -85,7 +85,7 @@ TEST_P(EveryChoiceTask, IsLearned) {
   const Cell cell = tiny_choice(GetParam(), "rope", 120);
   const auto metrics = train("learns", cell, lettered()).metrics;
   const double accuracy = metrics.at("accuracy");
-  // By chance at most 30 of 60 answers are right, with a standard deviation below 4.
+  // Guessing gets at most 30 of 60 right on average, with a standard deviation below 4.
   EXPECT_GT(accuracy, (30 + 4 * 4.0) / 60);
   EXPECT_LT(metrics.at("accuracy_low"), accuracy);
   EXPECT_GE(metrics.at("accuracy_high"), accuracy);

@@ -128,7 +128,7 @@ TEST(Triplets, AskWhichPassageIsFromTheFirstPassagesDocument) {
   expect_triplets(validation_examples(asked.validation(), 100));
 }
 
-TEST(Triplets, OffsetsInDocumentsDoNotRevealTheAnswer) {
+TEST(Triplets, RightAndWrongPassagesAreEquallyFarFromTheMiddle) {
   const Asked asked = ask(Task::triplets);
   double difference = 0;
   constexpr std::int64_t rows = 2000;

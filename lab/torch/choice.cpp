@@ -74,7 +74,7 @@ TORCH_MODULE(ChoiceModel);
 
 // Answers to all validation questions.
 struct Answers {
-  double loss = 0;      // nats per example
+  double loss = 0;      // per example: nats, or for similarity the squared error
   at::Tensor expected;  // [rows]
   at::Tensor scores;    // [rows, choices], in f64
 };

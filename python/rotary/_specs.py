@@ -322,7 +322,7 @@ class Rotations:
 
     def rotate(self, q: Any, k: Any = None, *, layout: str, out: Any = None,
                inplace: bool = False, direction: Direction = "forward") -> Any:
-        """Rotates q, or q and k; the arguments are those of Frequencies.rotate().
+        """Rotates q, or q and k. The arguments mean the same as in Frequencies.rotate().
 
         The result is differentiable if a torch tensor requires a gradient.
         """

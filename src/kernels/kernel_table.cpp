@@ -24,7 +24,7 @@ extern const LinearKernels linear_kernels;  // linear_table.cpp
 
 const char* instruction_set() { return hwy::TargetName(HWY_TARGET); }
 
-extern const KernelTable kernel_table;  // compiled_tables.cpp
+extern const KernelTable kernel_table;  // used by compiled_tables.cpp
 constexpr KernelTable kernel_table{.instruction_set = instruction_set,
                                    .make_rows_f32 = make_rows<float>,
                                    .make_rows_f64 = make_rows<double>,

@@ -123,7 +123,7 @@ bool strides_nest(const std::array<Axis, 5>& axes) {
   for (std::size_t i = axes.size(); i-- > 0;) {  // the last is usually the smallest
     if (axes[i].count <= 1) continue;
     const Axis axis{axes[i].count, std::abs(axes[i].stride_bytes)};
-    std::size_t at = size++;  // insertion sort, fast for every decode step
+    std::size_t at = size++;  // insertion sort is fast for five axes; every decode step runs it
     for (; at > 0 && sorted[at - 1].stride_bytes > axis.stride_bytes; --at)
       sorted[at] = sorted[at - 1];
     sorted[at] = axis;

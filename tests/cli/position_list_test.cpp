@@ -75,7 +75,7 @@ TEST(PositionList, RefusesTooManyPositionsBeforeItAllocates) {
             std::string::npos);
 }
 
-TEST(PositionList, AnswersLimitTheNumberOfPositions) {
+TEST(PositionList, TheSizeOfTheAnswerLimitsTheNumberOfPositions) {
   const std::optional<std::string> file = "a.npy";
   constexpr std::string_view all = "-9223372036854775808:9223372036854775807";
   const std::string twice = std::string(all) + "," + std::string(all);

@@ -94,7 +94,7 @@ class ExplainConfigTest(ToolTest):
                     self.assert_changes(key["without"]["changes"], before, after)
         self.assertEqual(shown, {"required", "used", "no_effect", "unread"})
 
-    def test_keys_of_biases_and_tables_name_their_changes(self):
+    def test_removing_a_key_of_a_bias_or_a_table_shows_the_change(self):
         t5 = {"model_type": "t5", "num_layers": 2, "num_heads": 12,
               "relative_attention_num_buckets": 16}
         _, keys = self.keys_of(t5)

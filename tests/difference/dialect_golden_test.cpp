@@ -145,7 +145,7 @@ std::vector<Parting> partings(const Cases& cases) {
   return found;
 }
 
-TEST(DialectGolden, FirstPositionsAgreeWithTheEnginesRows) {
+TEST(DialectGolden, FirstDifferingPositionsAgreeWithTheEnginesRows) {
   const Cases cases = recorded_cases();
   int disagreements = 0;
   for (const auto& [one, other] : partings(cases)) {

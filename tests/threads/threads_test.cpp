@@ -43,7 +43,7 @@ std::vector<int> ones(std::int64_t count) {
   return visits;
 }
 
-TEST(Threads, ConcurrencyCountsTheCaller) {
+TEST(Threads, ExecutorHasTheRequestedConcurrency) {
   for (const std::int64_t concurrency : {1, 2, 7}) {
     EXPECT_EQ(started(concurrency).executor().concurrency, concurrency);
   }

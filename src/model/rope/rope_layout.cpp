@@ -44,8 +44,8 @@ bool is_nested(const Json& dictionary) {
          std::ranges::all_of(members, &Json::is_object, &Json::Object::value_type::second);
 }
 
-// Keeps only the dictionaries of layer types, as classes ignore other entries. null means that a
-// layer type has no dictionary.
+// Removes entries that are null: their layer types have no dictionary. If the class reads types,
+// also removes entries other than dictionaries, which the class ignores.
 void keep_types(Reader& config, const Family& family, Dictionary& found) {
   Json::Object& members = found.json.object();
   const auto value_of = &Json::Object::value_type::second;
