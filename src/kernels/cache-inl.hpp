@@ -82,8 +82,8 @@ double sum_of_squares(const void* src, std::int64_t count) {
 }
 
 template <class From, class To>
-constexpr NarrowingRotate narrowing_rotate{.bf16 = rotate<From, To, float, BFloat16>,
-                                           .f16 = rotate<From, To, float, Float16>};
+constexpr PerDType<Rotate> narrowing_rotate{.bf16 = rotate<From, To, float, BFloat16>,
+                                            .f16 = rotate<From, To, float, Float16>};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace rotary::kernels

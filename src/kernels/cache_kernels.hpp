@@ -27,12 +27,6 @@ using SumOfSquares = double (*)(const void* src, std::int64_t count);
 // Rounds [count] float32 once, to nearest even.
 using Narrow = void (*)(const float* src, void* dst, std::int64_t count);
 
-// Rotates float32 and rounds once when storing.
-struct NarrowingRotate {
-  Rotate bf16;
-  Rotate f16;
-};
-
 // For elements of one dtype.
 struct NormKernels {
   Normalize normalize;
@@ -40,12 +34,10 @@ struct NormKernels {
 };
 
 struct CacheKernels {
-  NarrowingRotate rotate[2][2];  // [reads halves][writes halves]
-  Narrow narrow_bf16;
-  Narrow narrow_f16;
-  NormKernels norm_f32;
-  NormKernels norm_bf16;
-  NormKernels norm_f16;
+  // Rotate float32 and round once when storing. [reads halves][writes halves]
+  PerDType<Rotate> rotate[2][2];
+  PerDType<Narrow> narrow;
+  PerDType<NormKernels> norm;
 };
 
 }  // namespace rotary::kernels

@@ -17,24 +17,18 @@ extern const CacheKernels cache_kernels;  // const alone would make it local to 
 constexpr CacheKernels cache_kernels{
     .rotate = {{narrowing_rotate<Interleaved, Interleaved>, narrowing_rotate<Interleaved, Half>},
                {{}, narrowing_rotate<Half, Half>}},
-    .narrow_bf16 = narrow<BFloat16>,
-    .narrow_f16 = narrow<Float16>,
-    .norm_f32 = norm_kernels<float>,
-    .norm_bf16 = norm_kernels<BFloat16>,
-    .norm_f16 = norm_kernels<Float16>};
+    .narrow = {.bf16 = narrow<BFloat16>, .f16 = narrow<Float16>},
+    .norm = {
+        .f32 = norm_kernels<float>, .bf16 = norm_kernels<BFloat16>, .f16 = norm_kernels<Float16>}};
 
 #if ROTARY_AVX512
 
-template <class From, class To>
-constexpr NarrowingRotate narrowing_rotate_with_bf16{
-    .bf16 = rotate<From, To, float, HardwareBFloat16>, .f16 = rotate<From, To, float, Float16>};
-
 constexpr CacheKernels with_hardware_bf16() {
   CacheKernels kernels = cache_kernels;
-  kernels.rotate[0][0] = narrowing_rotate_with_bf16<Interleaved, Interleaved>;
-  kernels.rotate[0][1] = narrowing_rotate_with_bf16<Interleaved, Half>;
-  kernels.rotate[1][1] = narrowing_rotate_with_bf16<Half, Half>;
-  kernels.narrow_bf16 = narrow<HardwareBFloat16>;
+  kernels.rotate[0][0].bf16 = rotate<Interleaved, Interleaved, float, HardwareBFloat16>;
+  kernels.rotate[0][1].bf16 = rotate<Interleaved, Half, float, HardwareBFloat16>;
+  kernels.rotate[1][1].bf16 = rotate<Half, Half, float, HardwareBFloat16>;
+  kernels.narrow.bf16 = narrow<HardwareBFloat16>;
   return kernels;
 }
 

@@ -25,22 +25,21 @@ extern const LinearKernels linear_kernels;  // linear_table.cpp
 const char* instruction_set() { return hwy::TargetName(HWY_TARGET); }
 
 extern const KernelTable kernel_table;  // used by compiled_tables.cpp
-constexpr KernelTable kernel_table{.instruction_set = instruction_set,
-                                   .make_rows_f32 = make_rows<float>,
-                                   .make_rows_f64 = make_rows<double>,
-                                   .make_axis_rows_f32 = make_axis_rows<float>,
-                                   .make_axis_rows_f64 = make_axis_rows<double>,
-                                   .make_phase_row_f32 = make_phase_row<float>,
-                                   .make_phase_row_f64 = make_phase_row<double>,
-                                   .rotate_half = rotate_kernels<Half, Half>,
-                                   .rotate_interleaved = rotate_kernels<Interleaved, Interleaved>,
-                                   .rotate_interleaved_to_half = rotate_kernels<Interleaved, Half>,
-                                   .rotate_half_to_interleaved = rotate_kernels<Half, Interleaved>,
+constexpr KernelTable kernel_table{
+    .instruction_set = instruction_set,
+    .make_rows_f32 = make_rows<float>,
+    .make_rows_f64 = make_rows<double>,
+    .make_axis_rows_f32 = make_axis_rows<float>,
+    .make_axis_rows_f64 = make_axis_rows<double>,
+    .make_phase_row_f32 = make_phase_row<float>,
+    .make_phase_row_f64 = make_phase_row<double>,
+    .rotate = {{rotate_kernels<Interleaved, Interleaved>, rotate_kernels<Interleaved, Half>},
+               {rotate_kernels<Half, Interleaved>, rotate_kernels<Half, Half>}},
 #ifndef ROTARY_CORE_ONLY
-                                   .attend = &attend_kernels,
-                                   .cache = &cache_kernels,
-                                   .int8 = &int8_kernels,
-                                   .linear = &linear_kernels
+    .attend = &attend_kernels,
+    .cache = &cache_kernels,
+    .int8 = &int8_kernels,
+    .linear = &linear_kernels
 #endif
 };
 
@@ -55,10 +54,10 @@ const char* instruction_set_with_bf16() { return "AVX3_BF16"; }
 constexpr KernelTable with_hardware_bf16() {
   KernelTable kernels = kernel_table;
   kernels.instruction_set = instruction_set_with_bf16;
-  kernels.rotate_half.bf16 = rotate<Half, Half, HardwareBFloat16>;
-  kernels.rotate_interleaved.bf16 = rotate<Interleaved, Interleaved, HardwareBFloat16>;
-  kernels.rotate_interleaved_to_half.bf16 = rotate<Interleaved, Half, HardwareBFloat16>;
-  kernels.rotate_half_to_interleaved.bf16 = rotate<Half, Interleaved, HardwareBFloat16>;
+  kernels.rotate[0][0].once.bf16 = rotate<Interleaved, Interleaved, HardwareBFloat16>;
+  kernels.rotate[0][1].once.bf16 = rotate<Interleaved, Half, HardwareBFloat16>;
+  kernels.rotate[1][0].once.bf16 = rotate<Half, Interleaved, HardwareBFloat16>;
+  kernels.rotate[1][1].once.bf16 = rotate<Half, Half, HardwareBFloat16>;
 #ifndef ROTARY_CORE_ONLY
   kernels.cache = &cache_kernels_with_bf16;
 #endif

@@ -75,16 +75,19 @@ using MakeAxisRows = void (*)(const AxisRowsJob& job);
 using MakePhaseRow = void (*)(const PhaseRowJob& job);
 using Rotate = void (*)(const RotateJob& job);
 
-// One kernel per element dtype, for one order in which pairs are read and written. Most round once,
-// when storing. every_step kernels round each product and each sum to the dtype, and their rows
-// hold numbers of that dtype.
+// One T per dtype of elements. Empty where no kernel has the dtype.
+template <class T>
+struct PerDType {
+  T f32{};
+  T bf16{};
+  T f16{};
+  T f64{};
+};
+
+// For one order in which pairs are read and written.
 struct RotateKernels {
-  Rotate f32;
-  Rotate bf16;
-  Rotate f16;
-  Rotate f64;
-  Rotate bf16_every_step;
-  Rotate f16_every_step;
+  PerDType<Rotate> once;        // round once, when storing
+  PerDType<Rotate> every_step;  // round each product and sum to the dtype, as their rows are
 };
 
 struct AttendKernels;  // kernels/attend/attend_kernels.hpp
@@ -100,10 +103,7 @@ struct KernelTable {
   MakeAxisRows make_axis_rows_f64;
   MakePhaseRow make_phase_row_f32;
   MakePhaseRow make_phase_row_f64;
-  RotateKernels rotate_half;
-  RotateKernels rotate_interleaved;
-  RotateKernels rotate_interleaved_to_half;
-  RotateKernels rotate_half_to_interleaved;
+  RotateKernels rotate[2][2];  // [reads halves][writes halves]
   // Null with ROTARY_CORE_ONLY, where nothing calls them.
   const AttendKernels* attend = nullptr;
   const CacheKernels* cache = nullptr;

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "kernels/kernels.hpp"
+
 namespace rotary::kernels {
 
 // Start of a product: 0 or the result itself.
@@ -54,9 +56,7 @@ struct LinearElements {
 struct LinearKernels {
   LinearMath<float> f32;
   LinearMath<double> f64;
-  LinearElements<float> f32_elements;
-  LinearElements<float> bf16_elements;
-  LinearElements<float> f16_elements;
+  PerDType<LinearElements<float>> elements;
   LinearElements<double> f64_elements;
 };
 

@@ -13,9 +13,9 @@ namespace HWY_NAMESPACE {
 extern const LinearKernels linear_kernels;
 const LinearKernels linear_kernels{.f32 = linear_math<float>,
                                    .f64 = linear_math<double>,
-                                   .f32_elements = linear_elements<float>,
-                                   .bf16_elements = linear_elements<BFloat16>,
-                                   .f16_elements = linear_elements<Float16>,
+                                   .elements = {.f32 = linear_elements<float>,
+                                                .bf16 = linear_elements<BFloat16>,
+                                                .f16 = linear_elements<Float16>},
                                    .f64_elements = linear_elements<double>};
 
 }  // namespace HWY_NAMESPACE

@@ -328,12 +328,14 @@ void rotate(const RotateJob& job) {
 
 template <class From, class To>
 constexpr RotateKernels rotate_kernels{
-    .f32 = rotate<From, To, float>,
-    .bf16 = rotate<From, TurnedTo<To>, BFloat16>,
-    .f16 = rotate<From, To, Float16>,
-    .f64 = rotate<From, To, double>,
-    .bf16_every_step = rotate<From, TurnedTo<To>, EveryStep<BFloat16>>,
-    .f16_every_step = rotate<From, To, EveryStep<Float16>>};
+    .once = {.f32 = rotate<From, To, float>,
+             .bf16 = rotate<From, TurnedTo<To>, BFloat16>,
+             .f16 = rotate<From, To, Float16>,
+             .f64 = rotate<From, To, double>},
+    .every_step = {.f32 = rotate<From, To, float>,
+                   .bf16 = rotate<From, TurnedTo<To>, EveryStep<BFloat16>>,
+                   .f16 = rotate<From, To, EveryStep<Float16>>,
+                   .f64 = rotate<From, To, double>}};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace rotary::kernels

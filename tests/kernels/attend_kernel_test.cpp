@@ -238,7 +238,7 @@ void expect_expected(const Problem& problem, State state) {
     head.assign(static_cast<std::size_t>(n.features) + 1, nan);
     heads.push_back(head.data());
   }
-  table().attend->f32.finish(
+  table().attend->types.f32.finish(
       {.state = state.view(), .rows = n.rows, .features = n.features, .heads = heads.data()});
   for (std::size_t r = 0; r < out.size(); ++r) {
     const Expected expected(problem, r);

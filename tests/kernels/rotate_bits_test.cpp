@@ -10,6 +10,7 @@
 #include "kernels/kernels.hpp"
 #include "rotary/rotate.hpp"
 #include "runtime/active_kernels.hpp"
+#include "runtime/of_dtype.hpp"
 #include "support/cases.hpp"
 #include "support/random.hpp"
 #include "support/result.hpp"
@@ -60,19 +61,6 @@ void for_each_whole(Visit visit) {
   }
 }
 
-kernels::Rotate kernel_of(const kernels::RotateKernels& kernels, DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      return kernels.f32;
-    case DType::bf16:
-      return kernels.bf16;
-    case DType::f16:
-      return kernels.f16;
-    default:
-      return kernels.f64;
-  }
-}
-
 TEST(RotateBits, AreTheSameInEveryLayout) {
   for_each_whole([](const Whole& whole) {
     const Rotations rotations = whole.rotations(
@@ -91,9 +79,6 @@ TEST(RotateBits, AreTheSameInEveryLayout) {
 // With 35 heads the last group is partial.
 TEST(RotateBits, AreTheSameWithPrefetch) {
   const kernels::KernelTable& table = *test::value_of(active_kernels());
-  const kernels::RotateKernels orders[] = {table.rotate_half, table.rotate_interleaved,
-                                           table.rotate_interleaved_to_half,
-                                           table.rotate_half_to_interleaved};
   constexpr Extents n{.batch = 1, .tokens = 3, .heads = 35, .features = 150};
   test::Random random(14);
   std::vector<double> f64_rows(n.tokens * n.features);
@@ -102,8 +87,8 @@ TEST(RotateBits, AreTheSameWithPrefetch) {
   for (const DType dtype : test::all_dtypes) {
     const Tensor src = test::random_tensor({.dtype = dtype, .extents = n}, 15);
     const bool wide = dtype == DType::f64;
-    for (const kernels::RotateKernels& order : orders) {
-      const kernels::Rotate kernel = kernel_of(order, dtype);
+    for (const kernels::RotateKernels& order : std::span(&table.rotate[0][0], 4)) {
+      const kernels::Rotate kernel = of_dtype(order.once, dtype);
       const auto rotated = [&](std::int64_t bytes_ahead) {
         Tensor dst({.dtype = dtype, .extents = n});
         const Strides& from = src.view().strides;

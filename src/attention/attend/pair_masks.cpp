@@ -116,7 +116,7 @@ kernels::ScoreChanges changes_from(const BlockContext& block, std::int64_t row) 
   }
   if (const auto& mask = call.additive_mask) {
     changes.load_numbers =
-        of_dtype(block.call.kernels, call.options.additive_mask->dtype).load_mask;
+        of_dtype(block.call.kernels.types, call.options.additive_mask->dtype).load_mask;
     changes.number_bytes = mask->element_bytes;
     changes.numbers_stride = mask->strides.feature;
   }

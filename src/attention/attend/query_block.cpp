@@ -82,7 +82,7 @@ class Block {
   // Rotates and scales the queries.
   void load_queries(const BlockHead& head) const {
     const bool streamed = shape_.path == KeyPath::streamed;
-    const auto load = of_dtype(kernels_, args_.q.dtype).load_queries;
+    const auto load = of_dtype(kernels_.types, args_.q.dtype).load_queries;
     head.for_each_chunk([&](const RowChunk& chunk) {
       for (std::int64_t i = 0; i < chunk.count; ++i) {
         const std::int64_t query = shape_.query_of(chunk.first + i);

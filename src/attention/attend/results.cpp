@@ -115,7 +115,7 @@ void store_weights(const BlockHead& head, std::int64_t first_row, const KeyRun& 
 
 void store_results(const BlockHead& head) {
   const BlockContext& block = head.of;
-  const auto finish = of_dtype(block.call.kernels, block.call.args.out.dtype).finish;
+  const auto finish = of_dtype(block.call.kernels.types, block.call.args.out.dtype).finish;
   head.for_each_chunk([&](const RowChunk& chunk) {
     for (std::int64_t i = 0; i < chunk.count; ++i) {
       const std::int64_t token = block.query_token(block.unit.shape.query_of(chunk.first + i));

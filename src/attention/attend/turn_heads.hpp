@@ -8,29 +8,15 @@
 #include "kernels/attend/attend_kernels.hpp"
 #include "kernels/kernels.hpp"
 #include "rotary/rotations.hpp"
-#include "rotary/tensor_view.hpp"
 #include "rotation/apply/apply_rotations.hpp"
+#include "runtime/of_dtype.hpp"
 #include "tensor/stored_heads.hpp"
 
 namespace rotary {
 
-[[nodiscard]] inline const kernels::AttendTypeKernels& of_dtype(const kernels::AttendKernels& table,
-                                                                DType dtype) {
-  switch (dtype) {
-    case DType::bf16:
-      return table.bf16;
-    case DType::f16:
-      return table.f16;
-    case DType::f32:
-    case DType::f64:  // refused by the checks
-      break;
-  }
-  return table.f32;
-}
-
 [[nodiscard]] inline const kernels::StoredKernels& kernels_for(const kernels::AttendKernels& table,
                                                                const StoredHeads& heads) {
-  return heads.dtype ? of_dtype(table, *heads.dtype).stored : table.int8;
+  return heads.dtype ? of_dtype(table.types, *heads.dtype).stored : table.int8;
 }
 
 // The rotation of a head from `token` on. row_stride leads from one token's row to the next.

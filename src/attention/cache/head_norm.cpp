@@ -4,28 +4,21 @@
 #include <cmath>
 #include <cstring>
 
+#include "runtime/of_dtype.hpp"
+
 namespace rotary {
-namespace {
-
-const kernels::NormKernels& norm_kernels(const kernels::CacheKernels& kernels, DType dtype) {
-  if (dtype == DType::bf16) return kernels.norm_bf16;
-  return dtype == DType::f16 ? kernels.norm_f16 : kernels.norm_f32;
-}
-
-}  // namespace
 
 void store_elements(const StoreJob& job, const kernels::CacheKernels& kernels) noexcept {
   if (job.from == job.to) {
     std::memcpy(job.dst, job.src, static_cast<std::size_t>(job.count * size_in_bytes(job.to)));
     return;
   }
-  const auto narrow = job.to == DType::bf16 ? kernels.narrow_bf16 : kernels.narrow_f16;
-  narrow(static_cast<const float*>(job.src), job.dst, job.count);
+  of_dtype(kernels.narrow, job.to)(static_cast<const float*>(job.src), job.dst, job.count);
 }
 
 double sum_of_squares(const HeadsOfToken& token, std::int64_t head,
                       const kernels::CacheKernels& kernels) noexcept {
-  return norm_kernels(kernels, token.dtype).sum_of_squares(token.head(head), token.features);
+  return of_dtype(kernels.norm, token.dtype).sum_of_squares(token.head(head), token.features);
 }
 
 float norm_scale(double sum_of_squares, std::int64_t count, double epsilon) noexcept {
@@ -55,7 +48,7 @@ void scale_features(float* dst, const HeadsOfToken& token, const ScaledFeatures&
     weight = gains->weight.data() + row * token.features + features.begin;
     offset = static_cast<float>(gains->weight_offset);
   }
-  norm_kernels(kernels, token.dtype)
+  of_dtype(kernels.norm, token.dtype)
       .normalize({.src = token.head(features.head) + features.begin * size_in_bytes(token.dtype),
                   .dst = dst,
                   .count = features.count,

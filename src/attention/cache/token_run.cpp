@@ -7,6 +7,7 @@
 
 #include "attention/cache/head_norm.hpp"
 #include "rotation/apply/pair_order.hpp"
+#include "runtime/of_dtype.hpp"
 
 namespace rotary {
 namespace {
@@ -21,9 +22,7 @@ kernels::Rotate kernel_for(const kernels::KernelTable& kernels, const Rotations&
                            DType from, DType to) {
   const Pairing pairing = rotations.window().pairing;
   if (from == to) return kernel_for(kernels_for(kernels, pair_order(pairing)), rotations, to);
-  const kernels::NarrowingRotate& narrowing =
-      kernels.cache->rotate[reads_halves(pairing)][writes_halves(pairing)];
-  return to == DType::bf16 ? narrowing.bf16 : narrowing.f16;
+  return of_dtype(kernels.cache->rotate[reads_halves(pairing)][writes_halves(pairing)], to);
 }
 
 // The tokens or the heads of a run. Strides are in elements.

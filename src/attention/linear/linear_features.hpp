@@ -13,6 +13,7 @@
 #include "attention/linear/linear_head.hpp"
 #include "attention/linear/linear_memory.hpp"
 #include "kernels/linear_kernels.hpp"
+#include "runtime/of_dtype.hpp"
 
 namespace rotary {
 
@@ -48,8 +49,7 @@ template <class Real>
   if constexpr (std::is_same_v<Real, double>) {
     return kernels.f64_elements;
   } else {
-    if (dtype == DType::bf16) return kernels.bf16_elements;
-    return dtype == DType::f16 ? kernels.f16_elements : kernels.f32_elements;
+    return of_dtype(kernels.elements, dtype);
   }
 }
 

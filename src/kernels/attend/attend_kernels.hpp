@@ -365,9 +365,7 @@ struct BiasKernels {
 };
 
 struct AttendKernels {
-  AttendTypeKernels f32;
-  AttendTypeKernels bf16;
-  AttendTypeKernels f16;
+  PerDType<AttendTypeKernels> types;
   StoredKernels int8;
   Accumulate accumulate;
   BiasKernels bias;

@@ -28,9 +28,9 @@ constexpr AttendTypeKernels attend_type_kernels{.stored = stored_kernels<T>,
                                                 .load_mask = load_mask<T>};
 
 extern const AttendKernels attend_kernels;
-const AttendKernels attend_kernels{.f32 = attend_type_kernels<float>,
-                                   .bf16 = attend_type_kernels<BFloat16>,
-                                   .f16 = attend_type_kernels<Float16>,
+const AttendKernels attend_kernels{.types = {.f32 = attend_type_kernels<float>,
+                                             .bf16 = attend_type_kernels<BFloat16>,
+                                             .f16 = attend_type_kernels<Float16>},
                                    .int8 = stored_kernels<std::int8_t>,
                                    .accumulate = accumulate,
                                    .bias = {.fill_pieces = fill_pieces,

@@ -10,6 +10,7 @@
 #include "rotation/apply/strided_features.hpp"
 #include "rotation/frequencies/recipe.hpp"
 #include "runtime/key_fetching.hpp"
+#include "runtime/of_dtype.hpp"
 
 namespace rotary {
 namespace {
@@ -163,13 +164,14 @@ void turn_pairs(const RowPart& part, const Turning& turning) {
     });
     return;
   }
-  StridedRotation strided{.job = job,
-                          .kernel_of_halves = kernel_for(kernels.rotate_half, rotations, dst.dtype),
-                          .order = order,
-                          .element_bytes = bytes,
-                          .row_element_bytes = rotations.row_dtype() == RowDType::f64 ? 8 : 4,
-                          .src_feature_stride = src.strides.feature,
-                          .dst_feature_stride = dst.strides.feature};
+  StridedRotation strided{
+      .job = job,
+      .kernel_of_halves = kernel_for(kernels.rotate[1][1], rotations, dst.dtype),
+      .order = order,
+      .element_bytes = bytes,
+      .row_element_bytes = rotations.row_dtype() == RowDType::f64 ? 8 : 4,
+      .src_feature_stride = src.strides.feature,
+      .dst_feature_stride = dst.strides.feature};
   if (reorders_in_place) {
     permute_in_place(strided, kernel);
     return;
@@ -194,17 +196,7 @@ void apply_to_row(const RowPart& part, const Turning& turning) {
 kernels::Rotate kernel_for(const kernels::RotateKernels& kernels, const Rotations& rotations,
                            DType dtype) noexcept {
   const bool every_step = rounds_products(rotations.numerics(), rotations.rounding());
-  switch (dtype) {
-    case DType::f32:
-      break;
-    case DType::bf16:
-      return every_step ? kernels.bf16_every_step : kernels.bf16;
-    case DType::f16:
-      return every_step ? kernels.f16_every_step : kernels.f16;
-    case DType::f64:
-      return kernels.f64;
-  }
-  return kernels.f32;
+  return of_dtype(every_step ? kernels.every_step : kernels.once, dtype);
 }
 
 const void* row_of(const Rotations& rotations, std::int64_t batch, std::int64_t token) noexcept {

@@ -17,12 +17,7 @@ namespace rotary {
 
 [[nodiscard]] inline const kernels::RotateKernels& kernels_for(const kernels::KernelTable& table,
                                                                const PairOrder& order) noexcept {
-  if (order.read == FeatureOrder::halves) {
-    return order.written == FeatureOrder::halves ? table.rotate_half
-                                                 : table.rotate_half_to_interleaved;
-  }
-  return order.written == FeatureOrder::halves ? table.rotate_interleaved_to_half
-                                               : table.rotate_interleaved;
+  return table.rotate[order.read == FeatureOrder::halves][order.written == FeatureOrder::halves];
 }
 
 }  // namespace rotary

@@ -14,6 +14,7 @@
 #include "kernels/attend/attend_kernels.hpp"
 #include "kernels/kernels.hpp"
 #include "runtime/active_kernels.hpp"
+#include "runtime/of_dtype.hpp"
 #include "support/elements.hpp"
 #include "support/random.hpp"
 #include "support/result.hpp"
@@ -56,8 +57,7 @@ class Floats {
 };
 
 inline const AttendTypeKernels& kernels_of(DType dtype) {
-  const AttendKernels& all = *table().attend;
-  return dtype == DType::f32 ? all.f32 : dtype == DType::bf16 ? all.bf16 : all.f16;
+  return of_dtype(table().attend->types, dtype);
 }
 
 // The layout of keys and values in memory.

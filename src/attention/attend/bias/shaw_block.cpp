@@ -78,7 +78,7 @@ bool score_shaw_keys(const BlockHead& head, const RowChunk& chunk,
   job.packed = block.scratch.packed_queries;
   const std::int64_t first_row = chunk.run * block.unit.shape.run_stride() + chunk.first;
   job.first = block.unit.shape.path == KeyPath::streamed ? 0 : first_row;
-  of_dtype(block.call.kernels, block.call.args.q.dtype).load_queries(job);
+  of_dtype(block.call.kernels.types, block.call.args.q.dtype).load_queries(job);
   for (std::int64_t i = 0; i < job.rows; i += rows_of_group) {
     const std::int64_t rows = std::min(rows_of_group, job.rows - i);
     KeyRun met;

@@ -67,7 +67,7 @@ void pack(const Packing& of) noexcept {
   const std::int64_t stride = padded_features(features);
   const bool in_place = packs_in_place(table);
   const kernels::Pack kernel =
-      of_dtype(of.kernels, in_place ? table.dtype : DType::f32).stored.*of.pack;
+      of_dtype(of.kernels.types, in_place ? table.dtype : DType::f32).stored.*of.pack;
   const std::int64_t first_row = of.vectors.first + of.table.window.left;
   for (std::int64_t first = 0; first < of.vectors.count; first += keys_of_panel) {
     const void* heads[keys_of_panel];
