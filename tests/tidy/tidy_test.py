@@ -8,6 +8,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import textwrap
 import unittest
 
 TIDY = pathlib.Path(sys.argv.pop(1)).resolve()
@@ -148,11 +149,12 @@ class TidyTest(unittest.TestCase):
             before = LICENCE + "// clang-format off\n" + before
             first = before.count("\n") + 1
             body = "  // '{\" {\n" * (57 - head.count("\n")) + "  g(\"}\", '}', R\"(})\", 1'0);\n"
-            text = before + head + body + "  h();\n" + "}\n" + after
+            column = " " * (len(head) - len(head.lstrip()))
+            text = before + head + textwrap.indent(body + "  h();\n}\n", column) + after
             with self.subTest(before=before, head=head):
                 self.assert_clean("cli/x.hpp", text)
                 self.assert_finds(
-                    "cli/x.hpp", text.replace("  h();\n", "  h();\n" * 2),
+                    "cli/x.hpp", text.replace("  h();\n", "  h();\n" + column + "  h();\n"),
                     f"cli/x.hpp:{first}: a function has at most 60 lines, got 61",
                 )
 

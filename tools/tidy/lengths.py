@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lengths of files, lines and functions.
 
-C++ functions are found by a brace at namespace or class level after text with a parameter list.
-This is exact enough for this repository's format.
+C++ functions are found by indentation, since clang-format puts the first line of a function and its
+closing brace in the same column.
 """
 
 import ast
 import re
 
-from tree import Finding, line_of
+from tree import Finding
 
 FILE_LINES = 400
 # Public headers, tables of rows, and generated files.
@@ -16,19 +16,8 @@ MAY_BE_LONG = re.compile(r"^include/|_(rows|data)\.cpp$")
 LINE_COLUMNS = 100
 FUNCTION_LINES = 60
 
-# Matches comments, string and character literals; not a digit separator (1'000).
-QUIET = re.compile(
-    r'//[^\n]*|/\*.*?\*/'
-    r'|R"([^()\\ ]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"'
-    r"|(?<![0-9a-fA-F])'(?:\\.|[^'\\\n])+'",
-    re.DOTALL,
-)
-# Preprocessor lines and access labels: they belong to no declaration.
-ASIDE = re.compile(
-    r"^[ \t]*(?:#(?:[^\n\\]|\\.|\\\n)*|(?:public|protected|private):)", re.MULTILINE
-)
-TYPE = re.compile(r"\b(?:class|struct|union|enum|namespace)\b")
-TEMPLATE = re.compile(r"\btemplate\s*<")
+COMMENT = re.compile(r"\s*(?://.*|/\*.*|\*.*\*/)$")
+SCOPE = re.compile(r'extern "C" \{|namespace\b')
 
 
 def check_lengths(tree):
@@ -51,58 +40,22 @@ def check_lengths(tree):
                 )
 
 
-def blank(match):
-    return re.sub(r"[^\n]", " ", match[0])
-
-
 def cpp_functions(text):
-    """(first line, last line) of each function, including its head."""
-    code = ASIDE.sub(blank, QUIET.sub(blank, text))
-    head, position = 0, 0  # start of the text before the next brace
-    while position < len(code):
-        character = code[position]
-        if character == "{":
-            before = code[head:position]
-            end = position if opens_scope(before) else closing_brace(code, position)
-            if is_function(before):
-                first = head + len(before) - len(before.lstrip())
-                yield line_of(code, first), line_of(code, end)
-            position = end
-        if character in ";{}":
-            head = position + 1
-        position += 1
-
-
-def opens_scope(before):
-    """Whether a namespace, class or extern "C" starts here, which may contain functions."""
-    plain = without_template(before).split("(", 1)[0]
-    return bool(TYPE.search(plain)) or before.strip() == "extern"
-
-
-def without_template(before):
-    """Removes template parameters from the head, since their `class T` names no class."""
-    match = TEMPLATE.search(before)
-    while match:
-        depth, end = 1, match.end()
-        while depth > 0 and end < len(before):
-            depth += {"<": 1, ">": -1}.get(before[end], 0)
-            end += 1
-        before = before[end:]
-        match = TEMPLATE.search(before)
-    return before
-
-
-def is_function(before):
-    return not opens_scope(before) and ")" in before and not before.rstrip().endswith("=")
-
-
-def closing_brace(code, position):
-    depth = 0
-    for index in range(position, len(code)):
-        depth += {"{": 1, "}": -1}.get(code[index], 0)
-        if depth == 0:
-            return index
-    return len(code) - 1
+    """(first line, last line) of each function, including its head. Also yields blocks inside."""
+    first, opened = None, {}  # a statement's column and line; column: first line of an open block
+    for number, line in enumerate(text.splitlines(), 1):
+        code, column = COMMENT.sub("", line).strip(), len(line) - len(line.lstrip())
+        if not code or code.startswith("#"):
+            continue
+        if line.strip() == "}" and column in opened:
+            yield opened[column], number
+        if first is None:
+            opened = {each: begin for each, begin in opened.items() if each < column}
+            first = column, number
+        if code.endswith("{") and not SCOPE.match(code):
+            opened[first[0]] = first[1]
+        if code.endswith(("{", "}", ";", ":")):
+            first = None
 
 
 def python_functions(text):
