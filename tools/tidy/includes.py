@@ -42,7 +42,7 @@ def refusal(path, rule, delimiter, name, known):
     else:
         if "include/" + name in known:
             return f'a header of this repository is included as "{name}"'
-        if name in rule.system or (rule.libraries and name.startswith(rule.libraries)):
+        if re.fullmatch(rule.system, name) or name.startswith(rule.libraries):
             return None
     reason = f": {rule.because}" if rule.because else ""
     return f"{rule.folder} does not include {name}{reason}"
