@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares inv_freq and attention factors of real models' configs with Transformers' float32
-// values, and with its formulas computed in double by NumPy.
+// Compares inv_freq and attention factors with other programs' float32 values and with more exact
+// ones.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "golden/golden_file.hpp"
 #include "rotary/frequencies.hpp"
+#include "rotary/spec_json.hpp"
 #include "support/frequency_tolerance.hpp"
 #include "support/recorded_bits.hpp"
 #include "support/result.hpp"
@@ -17,6 +23,7 @@
 namespace rotary {
 namespace {
 
+// Real models' configs: Transformers' float32 values, and its formulas computed in double by NumPy.
 class FrequenciesGolden : public testing::TestWithParam<std::string> {};
 
 // The length for which Transformers computed the result. Null means the class's initial state,
@@ -99,6 +106,83 @@ INSTANTIATE_TEST_SUITE_P(
                     "qwen2.5_7b", "qwen2.5_7b_yarn4", "qwen2_vl_7b", "stablelm_2_1.6b",
                     "vicuna_dynamic4_head128", "yarn_llama2_7b_128k"),
     [](const auto& golden) { return without_dots(golden.param); });
+
+// Scaling rules that are formulas: reference values of 50 digits.
+TEST(FormulaRules, FrequenciesAgreeWith50Digits) {
+  const auto file = test::read_golden("formula_rules");
+  for (const auto& golden : file.at("cases")) {
+    const RotarySpec spec = test::value_of(parse_rotary_spec(golden.at("spec").dump()));
+    SCOPED_TRACE(golden.at("spec").dump());
+    const auto got = test::value_of(make_frequencies(spec)).inv_freq;
+    const auto wanted = golden.at("inv_freq").get<std::vector<double>>();
+    test::record_bits(got);
+    test::expect_near(got, wanted, test::frequency_tolerance(spec));
+  }
+}
+
+// vLLM's rope_type "ntk", which Transformers lacks.
+void expect_as_vllm(const nlohmann::json& golden) {
+  MixedNtkScaling rule{.factor = golden.at("factor").get<double>()};
+  if (!golden.at("mixed_b").is_null()) rule.mixed_b = golden.at("mixed_b").get<double>();
+  const Frequencies got =
+      test::value_of(make_frequencies({.head_dim = golden.at("dim").get<std::int64_t>(),
+                                       .base = golden.at("theta").get<double>(),
+                                       .pairing = Pairing::half,
+                                       .scaling = rule}));
+  const auto wanted = golden.at("inv_freq").at("data").get<std::vector<double>>();
+  test::record_bits(got.inv_freq);
+  test::expect_near(got.inv_freq, wanted, test::float32_tolerance);
+}
+
+TEST(MixedNtkGolden, AgreesWithVllm) {
+  const auto file = test::read_golden("vllm_ntk");
+  for (const char* const form : {"ntk_fixed", "ntk_mixed"}) {
+    SCOPED_TRACE(form);
+    expect_as_vllm(file.at(form));
+  }
+}
+
+// inv_freq under Numerics::transformers has the bits of Transformers' own functions, unless torch's
+// pow misses the nearest float32.
+
+std::vector<double> frequencies_of(const nlohmann::json& golden) {
+  const RotarySpec spec = test::value_of(parse_rotary_spec(golden.at("spec").dump()));
+  std::optional<std::int64_t> context;
+  if (!golden.at("context_tokens").is_null()) context = golden.at("context_tokens");
+  return test::value_of(make_frequencies(spec, context)).inv_freq;
+}
+
+// The difference in float32 units in the last place.
+double units_apart(double got, double wanted) {
+  const auto number = static_cast<float>(wanted);
+  const float next = std::nextafter(number, std::numeric_limits<float>::infinity());
+  return std::abs(got - wanted) / static_cast<double>(next - number);
+}
+
+TEST(Float32Frequencies, AreWithin2UlpOfTransformers) {
+  const auto file = test::read_golden("float32_frequencies");
+  std::map<std::string, test::Agreement> rules;
+  for (const auto& golden : file.at("cases")) {
+    SCOPED_TRACE(golden.at("spec").dump().substr(0, 300));
+    const auto got = frequencies_of(golden);
+    const auto wanted = golden.at("inv_freq").get<std::vector<double>>();
+    test::record_bits(got);
+    ASSERT_EQ(got.size(), wanted.size());
+    test::Agreement& rule = rules[golden.at("rule")];
+    for (std::size_t pair = 0; pair < got.size(); ++pair) {
+      ++rule.elements;
+      rule.equal += got[pair] == wanted[pair] ? 1 : 0;
+      EXPECT_LE(units_apart(got[pair], wanted[pair]), 2) << "pair " << pair;
+    }
+  }
+  EXPECT_EQ(rules.size(), 7U);
+  for (const auto& [name, rule] : rules) {
+    RecordProperty(name + "_equal", rule.equal);
+    RecordProperty(name, rule.elements);
+    // Each torch pow misses the nearest float32 about once in 100; dynamic NTK uses two.
+    EXPECT_GE(rule.equal, 0.975 * rule.elements) << name;
+  }
+}
 
 }  // namespace
 }  // namespace rotary

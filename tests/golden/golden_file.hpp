@@ -3,11 +3,13 @@
 // the file's name.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <vector>
 
 #include "rotary/model_spec.hpp"
+#include "rotary/rotations.hpp"
 #include "support/tensor.hpp"
 
 namespace rotary::test {
@@ -40,7 +42,25 @@ template <class Number>
 void expect_near(const std::vector<double>& got, const std::vector<double>& wanted,
                  double tolerance);
 
-// Reads {"shape", "dtype", "data"} in layout "B,H,T,D" or "B,T,H,D" as f32.
+// Reads {"shape", "dtype", "data"} in layout "B,H,T,D" or "B,T,H,D" as f32. The batch may be left
+// out.
 [[nodiscard]] Tensor read_tensor(const nlohmann::json& tensor, std::string_view layout);
+
+// The allowed difference of a rotated feature, by its head, its pair and the pair's length.
+using Tolerance = std::function<double(const HeadIndex&, std::size_t pair, double hypot)>;
+
+struct Agreement {
+  int elements = 0;
+  int equal = 0;  // in bits
+};
+
+// Rotates the file's q, k and v in this dtype and compares with those that `outputs` has. 16-bit
+// results may also be one unit apart. Features that do not rotate must keep their bits.
+Agreement expect_rotated(const nlohmann::json& file, const nlohmann::json& outputs,
+                         const Rotations& rotations, DType dtype, const Tolerance& tolerance);
+
+// Rotates by exact angles and compares with Transformers' results, whose angles are float32.
+void expect_rotated_exactly(const nlohmann::json& file, const RotarySpec& spec,
+                            const Positions& positions);
 
 }  // namespace rotary::test

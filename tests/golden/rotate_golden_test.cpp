@@ -1,31 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotates q and k by a model's config. Compares with Transformers' float32 results, whose float32
-// angle limits the agreement: at position 131071 it is off by more than 1e-3.
+// Rotates q and k by a model's config, by positions on several axes, and by xPos. Compares with
+// float32 results of other programs, whose float32 angle limits the agreement: at position 131071
+// it is off by more than 1e-3.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstdint>
-#include <limits>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "golden/golden_file.hpp"
-#include "rotary/frequencies.hpp"
 #include "rotary/rotary.hpp"
-#include "rotary/spec_json.hpp"
-#include "support/cases.hpp"
-#include "support/oracle.hpp"
-#include "support/recorded_bits.hpp"
 #include "support/result.hpp"
 
 namespace rotary {
 namespace {
-
-using test::HeadIndex;
-using test::Tensor;
 
 struct Golden {
   std::string name;
@@ -43,74 +32,21 @@ nlohmann::json config_of(const nlohmann::json& file) {
           {"rotary_dim", file.at("rotary_dim")}};
 }
 
-// 1e-4 up to position 1000; beyond it the error of a float32 angle and frequency.
-double tolerance_at(std::int64_t position, double inv_freq, double attention_factor, double hypot) {
-  if (position <= 1000) return 1e-4;
-  const double angle = static_cast<double>(position) * std::abs(inv_freq);
-  return (0x1p-21 + 4 * 0x1p-23 * attention_factor * angle) * hypot;
-}
-
-void expect_agreement(const Tensor& got, const Tensor& wanted, const Tensor& src,
-                      const Frequencies& frequencies, const std::vector<std::int64_t>& positions) {
-  const HeadWindow& window = frequencies.window;
-  test::for_each_element(got.extents(), [&](const HeadIndex& index, std::int64_t f) {
-    if (!test::turns(window, f)) {
-      ASSERT_EQ(got.bits_at(index, f), wanted.bits_at(index, f)) << "feature " << f;
-    }
-  });
-  for (std::int64_t pair = 0; pair < window.pairs(); ++pair) {
-    const auto [x, y] = test::features_read(window, Direction::forward, pair);
-    const auto [first, second] = test::features_written(window, Direction::forward, pair);
-    const Extents heads{got.extents().batch, got.extents().tokens, got.extents().heads, 1};
-    test::for_each_element(heads, [&, x = x, y = y, first = first, second = second](
-                                      const HeadIndex& index, std::int64_t) {
-      const std::int64_t position = positions[static_cast<std::size_t>(index.token)];
-      const double tolerance = tolerance_at(
-          position, frequencies.inv_freq[static_cast<std::size_t>(pair)],
-          frequencies.attention_factor, std::hypot(src.at(index, x), src.at(index, y)));
-      for (const std::int64_t f : {first, second}) {
-        ASSERT_NEAR(got.at(index, f), wanted.at(index, f), tolerance)
-            << "position " << position << " head " << index.head << " feature " << f;
-      }
-    });
-  }
-}
-
-// Rotates the file's q and k and compares with its q_out and k_out. arranged() reorders the
-// features of q_out and k_out as the spec's pairing stores them.
-template <class Arranged>
-void expect_outputs(const nlohmann::json& file, const RotarySpec& spec, Arranged arranged) {
-  const Frequencies frequencies = test::value_of(make_frequencies(spec));
+void expect_outputs(const nlohmann::json& file, const RotarySpec& spec) {
   const auto positions = file.at("positions").get<std::vector<std::int64_t>>();
-  const Rotations rotations = test::rotations_of(frequencies, positions_of(std::span(positions)));
-  const auto layout = file.at("layout").get<std::string>();
-
-  const Tensor q = test::read_tensor(file.at("q"), layout);
-  const Tensor k = test::read_tensor(file.at("k"), layout);
-  Tensor q_turned = q;
-  Tensor k_turned = k;
-  test::require(rotate_qk(q_turned.view(), k_turned.view(), rotations));
-  test::record_bits(q_turned.all_bits());
-  test::record_bits(k_turned.all_bits());
-  expect_agreement(q_turned, arranged(test::read_tensor(file.at("q_out"), layout)), q, frequencies,
-                   positions);
-  expect_agreement(k_turned, arranged(test::read_tensor(file.at("k_out"), layout)), k, frequencies,
-                   positions);
+  test::expect_rotated_exactly(file, spec, positions_of(std::span(positions)));
 }
-
-const auto as_they_are = [](const Tensor& tensor) { return tensor; };
 
 TEST_P(RotateGolden, AgreesOnQAndK) {
   const auto file = test::read_golden(GetParam().name);
-  expect_outputs(file, test::resolved_spec(config_of(file), GetParam().model_type), as_they_are);
+  expect_outputs(file, test::resolved_spec(config_of(file), GetParam().model_type));
 }
 
 // NanoChat's rotate_half is cat(x2, -x1).
 TEST(RotateGoldenSpecs, NanoChatRotatesTheOtherWay) {
   expect_outputs(
       test::read_golden("nanochat_negative_rotation"),
-      {.head_dim = 64, .base = 10000.0, .pairing = Pairing::half, .sense = Sense::negative},
-      as_they_are);
+      {.head_dim = 64, .base = 10000.0, .pairing = Pairing::half, .sense = Sense::negative});
 }
 
 // DeepSeek-V2-Lite rotates 64 features (q_pe, k_pe). Both mscales are equal, so A = 1.
@@ -125,20 +61,18 @@ RotarySpec deepseek(Pairing pairing) {
 
 TEST(RotateGoldenSpecs, DeepseekV2KeepsTheFeatureOrder) {
   expect_outputs(test::read_golden("deepseek_v2_complex_interleaved"),
-                 deepseek(Pairing::interleaved), as_they_are);
+                 deepseek(Pairing::interleaved));
 }
 
 // DeepSeek-V3 rotates the same pairs by the same angles, then moves the even features to the front.
 TEST(RotateGoldenSpecs, DeepseekV3PutsTheEvenFeaturesFirst) {
-  expect_outputs(
-      test::read_golden("deepseek_v2_complex_interleaved"), deepseek(Pairing::interleaved_to_half),
-      [](const Tensor& in_order) {
-        Tensor permuted = in_order;
-        test::for_each_element(in_order.extents(), [&](const HeadIndex& index, std::int64_t f) {
-          permuted.set_bits(index, f % 2 == 0 ? f / 2 : 32 + f / 2, in_order.bits_at(index, f));
-        });
-        return permuted;
-      });
+  auto file = test::read_golden("deepseek_v2_complex_interleaved");
+  for (const char* const name : {"q_out", "k_out"}) {
+    const auto in_order = file.at(name).at("data");
+    for (std::size_t i = 0; i < in_order.size(); ++i)
+      file[name]["data"][i / 64 * 64 + i % 2 * 32 + i % 64 / 2] = in_order[i];
+  }
+  expect_outputs(file, deepseek(Pairing::interleaved_to_half));
 }
 
 INSTANTIATE_TEST_SUITE_P(Transformers, RotateGolden,
@@ -150,51 +84,77 @@ INSTANTIATE_TEST_SUITE_P(Transformers, RotateGolden,
                                          Golden{"gptj_interleaved_partial", "gptj"}),
                          [](const auto& golden) { return golden.param.name; });
 
-// inv_freq under Numerics::transformers has the bits of Transformers' own functions, unless torch's
-// pow misses the nearest float32.
-
-std::vector<double> frequencies_of(const nlohmann::json& golden) {
-  const RotarySpec spec = test::value_of(parse_rotary_spec(golden.at("spec").dump()));
-  std::optional<std::int64_t> context;
-  if (!golden.at("context_tokens").is_null()) context = golden.at("context_tokens");
-  return test::value_of(make_frequencies(spec, context)).inv_freq;
+RotarySpec spec_of(std::int64_t head_dim, double base, Axes axes) {
+  return {.head_dim = head_dim, .base = base, .pairing = Pairing::half, .axes = std::move(axes)};
 }
 
-// The difference in float32 units in the last place.
-double units_apart(double got, double wanted) {
-  const auto number = static_cast<float>(wanted);
-  const float next = std::nextafter(number, std::numeric_limits<float>::infinity());
-  return std::abs(got - wanted) / static_cast<double>(next - number);
+// The tokens are text, then patches, some at distant positions.
+TEST(AxesGolden, Qwen2VlTextAgrees) {
+  const auto file = test::read_golden("qwen2_vl_mrope");
+  const auto ids = test::flat<std::int64_t>(file.at("positions_thw"));
+  test::expect_rotated_exactly(
+      file, spec_of(128, 1e6, {.pairs = {16, 24, 24}, .exponents = AxisExponents::shared}),
+      positions_of(ids, 1, 3));
 }
 
-struct Agreement {
-  int frequencies = 0;
-  int equal = 0;
-};
+// Patches in merge-block order, [tokens][2].
+TEST(AxesGolden, Qwen2VlVisionTowerAgrees) {
+  const auto file = test::read_golden("qwen2_vl_vision_2d");
+  const auto ids = test::flat<std::int32_t>(file.at("position_ids_hw"));
+  const TokenArray<std::int32_t> positions{.data = ids.data(),
+                                           .tokens = static_cast<std::int64_t>(ids.size() / 2),
+                                           .token_stride = 2,
+                                           .axes = 2,
+                                           .axis_stride = 1};
+  test::expect_rotated_exactly(
+      file, spec_of(32, 1e4, {.pairs = {8, 8}, .exponents = AxisExponents::own}), positions);
+}
 
-TEST(Float32Frequencies, AreWithin2UlpOfTransformers) {
-  const auto file = test::read_golden("float32_frequencies");
-  std::map<std::string, Agreement> rules;
-  for (const auto& golden : file.at("cases")) {
-    SCOPED_TRACE(golden.at("spec").dump().substr(0, 300));
-    const auto got = frequencies_of(golden);
-    const auto wanted = golden.at("inv_freq").get<std::vector<double>>();
-    test::record_bits(got);
-    ASSERT_EQ(got.size(), wanted.size());
-    Agreement& rule = rules[golden.at("rule")];
-    for (std::size_t pair = 0; pair < got.size(); ++pair) {
-      ++rule.frequencies;
-      rule.equal += got[pair] == wanted[pair] ? 1 : 0;
-      EXPECT_LE(units_apart(got[pair], wanted[pair]), 2) << "pair " << pair;
-    }
-  }
-  EXPECT_EQ(rules.size(), 7U);
-  for (const auto& [name, rule] : rules) {
-    RecordProperty(name + "_equal", rule.equal);
-    RecordProperty(name, rule.frequencies);
-    // Each torch pow misses the nearest float32 about once in 100; dynamic NTK uses two.
-    EXPECT_GE(rule.equal, 0.975 * rule.frequencies) << name;
-  }
+TEST(AxesGolden, PixtralVisionTowerAgrees) {
+  const auto file = test::read_golden("pixtral_vision_2d");
+  const std::int64_t rows = file.at("patch_grid_hw").at(0);
+  const std::int64_t columns = file.at("patch_grid_hw").at(1);
+  std::vector<std::int64_t> ids;
+  for (std::int64_t t = 0; t < rows * columns; ++t) ids.push_back(t / columns);
+  for (std::int64_t t = 0; t < rows * columns; ++t) ids.push_back(t % columns);
+  test::expect_rotated_exactly(
+      file, spec_of(32, 1e4, {.pairs = {8, 8}, .exponents = AxisExponents::in_turn}),
+      positions_of(ids, 1, 2));
+}
+
+// Compares xPos with torchscale in float32: 6 tokens from position 0, then the last token alone as
+// a decode step with offset 5. torchscale centers its factors at ceil((tokens + offset) / 2), which
+// is 3 both times; angles start at 0. torchscale's cos, sin and factor are each off by about 2^-23.
+// Results are off by at most 8 * 2^-23 * 4 < 1e-5, since activations are below 4.
+void expect_xpos(const nlohmann::json& src, const nlohmann::json& wanted, Role role,
+                 std::int64_t first_position) {
+  const auto& shape = src.at("shape");  // [batch * heads, tokens, features]
+  const auto frequencies = test::value_of(make_frequencies({.head_dim = shape.at(2),
+                                                            .base = 10000.0,
+                                                            .pairing = Pairing::interleaved,
+                                                            .xpos = Xpos{.center = 3}}));
+  const Rotations rotations = test::value_of(make_rotations(
+      frequencies, ConsecutivePositions{.first = first_position, .tokens = shape.at(1)},
+      {.role = role}));
+  const nlohmann::json file = {{"layout", "B,H,T,D"}, {"q", src}, {"q_out", wanted}};
+  test::expect_rotated(file, file, rotations, DType::f32,
+                       [](const test::HeadIndex&, std::size_t, double) { return 1e-5; });
+}
+
+TEST(XposGolden, QueriesAndKeysAgree) {
+  const auto file = test::read_golden("xpos_torchscale");
+  expect_xpos(file.at("q"), file.at("q_out"), Role::query, 0);
+  expect_xpos(file.at("k"), file.at("k_out"), Role::key, 0);
+}
+
+TEST(XposGolden, ADecodeStepAgrees) {
+  const auto file = test::read_golden("xpos_torchscale");
+  const auto& data = file.at("q").at("data");
+  const std::size_t features = file.at("q").at("shape").at(2);
+  nlohmann::json last = {{"shape", file.at("q_step_offset5").at("shape")}};
+  for (std::size_t i = 0; i < data.size(); ++i)
+    if (i / features % 6 == 5) last["data"].push_back(data[i]);
+  expect_xpos(last, file.at("q_step_offset5"), Role::query, 5);
 }
 
 }  // namespace
