@@ -12,7 +12,9 @@ def of_formula(engine, case):
     rope = text.get("rope_parameters") or text.get("rope_scaling") or {}
     theta = rope.get("rope_theta", text.get("rope_theta"))
     formula = FORMULAS.get((engine, rope.get("rope_type", rope.get("type", "default"))))
-    whole = 0.5 if text["model_type"].startswith("glm") else 1  # conversion/glm.py
+    # Defaults of conversion/glm.py, and of Qwen 3.5's configuration class.
+    whole = next((part for family, part in (("glm", 0.5), ("qwen3_5", 0.25))
+                  if text["model_type"].startswith(family)), 1)
     if engine == "vllm" and case["cell"].startswith("both"):
         return None  # the model decides which one it reads
     if engine == "onnxruntime" and text["model_type"] in ("llama", "smollm3"):
@@ -45,10 +47,12 @@ def yarn_of_ggml(inv_freq, theta, rope, _):
 
 
 def long_list(inv_freq, _, rope, text):
-    original = rope["original_max_position_embeddings"]
+    """phi3_long_rope_scaled_rope.py. A length outside the dictionary replaces the one inside."""
+    original = (rope | text)["original_max_position_embeddings"]
     ratio = text["max_position_embeddings"] / original
-    return (inv_freq / np.array(rope["long_factor"]),
-            math.sqrt(1 + math.log(ratio) / math.log(original)))
+    factors = rope["long_factor" if ratio > 1 else "short_factor"]
+    return (inv_freq / np.array(factors),
+            math.sqrt(1 + math.log(max(ratio, 1)) / math.log(original)))
 
 
 def yarn_of_vllm(inv_freq, theta, rope, _):
