@@ -19,6 +19,7 @@ cmd_golden() {
       /usr/bin/python3 -B conformance/golden/evidence/evidence.py "${@:2}"
       ;;
     --gguf)
+      install_packages python3-numpy python3-pip python3-yaml
       build release native bin/rotary
       /usr/bin/python3 -B conformance/golden/gguf/gguf_files.py build/release/bin/rotary "${@:2}"
       ;;

@@ -25,7 +25,6 @@ LLAMA3 = {"rope_type": "llama3", "rope_theta": 500000.0, "factor": 8.0, "low_fre
 MOE = {"num_local_experts": 2, "num_experts_per_tok": 1}
 
 
-
 def rope(theta, **keys):
     return {"rope_parameters": {"rope_type": "default", "rope_theta": theta} | keys}
 
@@ -113,7 +112,7 @@ def main():
             folder = pathlib.Path(temporary)
             config = checkpoint(name, folder)
             converted(llama_cpp, folder, folder / "model.gguf")
-            made = reduce.reduced((folder / "model.gguf").read_bytes())
+            made = reduce.reduced(folder / "model.gguf")
         (output / f"{name}.gguf").write_bytes(made)
         text = json.dumps(config, indent=1, sort_keys=True) + "\n"
         (output / f"{name}.json").write_text(text, encoding="utf-8")
