@@ -8,9 +8,9 @@ consumers_folder=build/consumers
 
 cmd_consumers() {
   install_packages "${packages_build[@]}" "${packages_test[@]}"
-  local consumers=(cmake_cpp cmake_threads cmake_c pkg_config_c)
+  local consumers=(cmake_bits cmake_threads cmake_c pkg_config_c)
   consumers_install shared library -D BUILD_SHARED_LIBS=ON
-  consumers_use shared "${consumers[@]}" cmake_bits python
+  consumers_use shared "${consumers[@]}" python
   consumers_install static library -D BUILD_SHARED_LIBS=OFF
   consumers_use static "${consumers[@]}"
   local consumer
@@ -30,7 +30,7 @@ consumers_use_core() {
   consumers_install core_static core "${options[@]}" -D BUILD_SHARED_LIBS=OFF
   consumers_use core_static core_c cmake_threads
   consumers_install core core "${options[@]}" -D BUILD_SHARED_LIBS=ON
-  consumers_use core core_c cmake_cpp cmake_threads cmake_bits
+  consumers_use core core_c cmake_bits cmake_threads
   consumers_compare_bits core
   ROTARY_PREFIX="$PWD/$consumers_folder/core/moved" /usr/bin/python3 -B tests/install/core_test.py
 }
@@ -48,7 +48,7 @@ consumers_use_sources() {
     grep -e /usr/include/hwy/ -e /usr/include/nlohmann/; then
     die "dependencies from sources must not be mixed with the system's, listed above"
   fi
-  consumers_use sources "$@" cmake_bits
+  consumers_use sources "$@"
   consumers_compare_bits sources
 }
 

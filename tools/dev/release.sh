@@ -86,7 +86,7 @@ release_run_in_tree() {
       g++ cmake ninja-build pkg-config
     dpkg-query --show rotary 'librotary*'
     rotary inspect llama-3.1-8b | head -n 3"
-  for consumer in cmake_cpp cmake_threads cmake_c pkg_config_c; do
+  for consumer in cmake_bits cmake_threads cmake_c pkg_config_c; do
     fresh_inside /rotary "tests/consumers/consume.sh $consumer /consumer /usr"
   done
   fresh_inside / "apt-get -qq purge --yes rotary 'librotary*'

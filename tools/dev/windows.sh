@@ -11,7 +11,7 @@ cmd_windows() {
   windows_install linux
   export WINEPREFIX="$PWD/build/windows/wine" WINEDEBUG=-all
   local consumer
-  for consumer in core_c cmake_cpp cmake_threads cmake_bits; do
+  for consumer in core_c cmake_threads cmake_bits; do
     stage "windows: $consumer"
     windows_consume windows "$consumer" -D CMAKE_EXE_LINKER_FLAGS=-static \
       -D CMAKE_TOOLCHAIN_FILE="$PWD/cmake/windows.cmake"

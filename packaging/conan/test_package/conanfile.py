@@ -6,7 +6,7 @@ from conan import ConanFile
 from conan.tools.build import can_run
 from conan.tools.cmake import cmake_layout
 
-CONSUMERS = "cmake_cpp", "cmake_threads"
+CONSUMERS = "cmake_bits", "cmake_threads"
 
 
 class Consumers(ConanFile):

@@ -48,6 +48,6 @@ int main(void) {
   const double x = 0.5 * cos(3.0) + 2.0 * sin(3.0);
   const double y = 0.5 * sin(3.0) - 2.0 * cos(3.0);
   const double error = hypot((double)q[0] - x, (double)q[1] - y);
-  printf("C, the core alone: off by %.1e\n", error);
+  printf("C: off by %.1e\n", error);
   return error < 1e-6 ? 0 : 1;
 }

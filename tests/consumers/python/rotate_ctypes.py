@@ -17,6 +17,7 @@ from ctypes import byref, c_char_p, c_double, c_int32, c_int64, c_size_t, c_void
 import numpy as np
 
 DTYPES = {"float32": 1, "float16": 3}  # ROTARY_F32, ROTARY_F16
+HEAD_DIM = 128  # all features of the model rotate, in pairs (i, i + 64)
 
 
 class HeadsView(ctypes.Structure):
@@ -30,11 +31,6 @@ class Positions(ctypes.Structure):
                 ("batch_stride", c_int64), ("token_stride", c_int64)]
 
 
-class Window(ctypes.Structure):
-    _fields_ = [("struct_size", c_size_t), ("head_dim", c_int64), ("rotary_dim", c_int64),
-                ("first_feature", c_int64), ("pairing", c_int32), ("reserved", c_int32)]
-
-
 def load():
     name = os.environ.get("ROTARY_LIBRARY") or ctypes.util.find_library("rotary")
     if name is None:
@@ -45,7 +41,6 @@ def load():
     library.rotary_last_error.restype = c_char_p
     library.rotary_status_name.restype = c_char_p
     library.rotary_model_rotary_of_layer.restype = c_int64
-    library.rotary_frequencies_attention_factor.restype = c_double
     library.rotary_frequencies_inv_freq.restype = ctypes.POINTER(c_double)
     return library
 
@@ -77,26 +72,20 @@ def view(array):
                            (1, *array.shape), (0, *strides)))
 
 
-def rotate_with_numpy(x, positions, frequencies, window):
-    """Multiplies pairs, as complex numbers in float64, by A exp(i position inv_freq)."""
-    pairs = window.rotary_dim // 2
-    inv_freq = np.ctypeslib.as_array(rotary.rotary_frequencies_inv_freq(frequencies), (pairs,))
-    factor = rotary.rotary_frequencies_attention_factor(frequencies)
-    half = window.pairing == 1  # ROTARY_PAIRING_HALF
-    x_features = window.first_feature + np.arange(pairs) * (1 if half else 2)
-    y_features = x_features + (pairs if half else 1)
-    rotated = x.astype(np.float64)
-    turned = rotated[..., x_features] + 1j * rotated[..., y_features]
-    turned *= factor * np.exp(1j * positions[:, None, None] * inv_freq)
-    rotated[..., x_features], rotated[..., y_features] = turned.real, turned.imag
-    return rotated, np.abs(turned).max()
+def rotate_with_numpy(x, positions, frequencies):
+    """Multiplies pairs (i, i + d/2), as complex numbers in float64, by exp(i position inv_freq)."""
+    half = HEAD_DIM // 2
+    inv_freq = np.ctypeslib.as_array(rotary.rotary_frequencies_inv_freq(frequencies), (half,))
+    turned = x[..., :half].astype(np.float64) + 1j * x[..., half:].astype(np.float64)
+    turned *= np.exp(1j * positions[:, None, None] * inv_freq)
+    return np.concatenate((turned.real, turned.imag), -1), np.abs(turned).max()
 
 
-def agrees(dtype, frequencies, window):
+def agrees(dtype, frequencies):
     """Rotates q and k in place inside a fused QKV projection and compares with NumPy."""
     tokens, heads, kv_heads = 16, 4, 2
     positions = 1000 + 7 * np.arange(tokens, dtype=np.int64)
-    qkv = np.random.default_rng(1).standard_normal((tokens, heads + 2 * kv_heads, window.head_dim))
+    qkv = np.random.default_rng(1).standard_normal((tokens, heads + 2 * kv_heads, HEAD_DIM))
     qkv = qkv.astype(dtype)
     q, k, v = np.split(qkv, [heads, heads + kv_heads], axis=1)  # views, not copies
     before = [array.copy() for array in (q, k, v)]
@@ -108,7 +97,7 @@ def agrees(dtype, frequencies, window):
 
     same = np.array_equal(v, before[2])
     for name, array, original in zip("qk", (q, k), before):
-        expected, largest = rotate_with_numpy(original, positions, frequencies, window)
+        expected, largest = rotate_with_numpy(original, positions, frequencies)
         difference = np.abs(array - expected).max()
         print(f"{dtype} {name}: largest difference from NumPy in float64 {difference:.1e}")
         same = same and difference <= 2 * np.finfo(dtype).eps * largest
@@ -122,9 +111,7 @@ def main(path):
     with handle(*resolve, config, c_size_t(len(config)), None) as model, handle(
             rotary.rotary_frequencies_free, rotary.rotary_frequencies_of_model, model,
             c_int64(rotary.rotary_model_rotary_of_layer(model, c_int64(0)))) as frequencies:
-        window = Window(sizeof(Window))
-        check(rotary.rotary_frequencies_window(frequencies, byref(window)))
-        same = all([agrees(dtype, frequencies, window) for dtype in DTYPES])
+        same = all([agrees(dtype, frequencies) for dtype in DTYPES])
     try:
         with handle(*resolve, b"{}", c_size_t(2), None):
             same = False
