@@ -19,48 +19,13 @@
 
 namespace rotary::c_api {
 
-template <>
-struct Versioned<rotary_cuda_norms> {
-  static constexpr rotary_cuda_norms defaults = ROTARY_CUDA_NORMS_INIT;
-  static constexpr StructLayout layout{"rotary_cuda_norms", sizeof(rotary_cuda_norms),
-                                       sizeof(rotary_cuda_norms)};
-};
-template <>
-struct Versioned<rotary_cuda_step> {
-  static constexpr rotary_cuda_step defaults = ROTARY_CUDA_STEP_INIT;
-  static constexpr StructLayout layout{"rotary_cuda_step", sizeof(rotary_cuda_step),
-                                       sizeof(rotary_cuda_step)};
-};
+ROTARY_VERSIONED(rotary_cuda_norms, reserved, ROTARY_CUDA_NORMS_INIT);
+ROTARY_VERSIONED(rotary_cuda_step, norms, ROTARY_CUDA_STEP_INIT);
 
 }  // namespace rotary::c_api
 
+namespace rotary::cuda {
 namespace {
-
-namespace c_api = rotary::c_api;
-namespace cuda = rotary::cuda;
-using cuda::At;
-using cuda::at_of;
-using cuda::check_forward;
-using cuda::checked_launch;
-using cuda::in_place;
-using cuda::Launching;
-using cuda::Options;
-using cuda::options_of;
-using cuda::Tokens;
-using cuda::tokens_of;
-using cuda::Transfer;
-using cuda::view_of;
-using rotary::ConstHeadsView;
-using rotary::Direction;
-using rotary::Extents;
-using rotary::HeadsView;
-using rotary::HeadWindow;
-using rotary::invalid_argument;
-using rotary::KeyNorm;
-using rotary::Pairing;
-using rotary::Result;
-using rotary::Slots;
-using rotary::Status;
 
 struct Norms {
   std::optional<KeyNorm> q;
@@ -72,7 +37,7 @@ Result<std::optional<KeyNorm>> norm_of(std::string_view name, const rotary_head_
   if (from == nullptr) return std::optional<KeyNorm>();
   const auto norm = c_api::head_norm(name, from);
   if (!norm) return norm.error();
-  return std::optional(KeyNorm{.norm = *norm, .order = static_cast<rotary::NormOrder>(order)});
+  return std::optional(KeyNorm{.norm = *norm, .order = static_cast<NormOrder>(order)});
 }
 
 Result<Norms> norms_of(const rotary_cuda_norms* from) {
@@ -89,8 +54,8 @@ Result<Norms> norms_of(const rotary_cuda_norms* from) {
 
 // The heads that a call stores in a cache, and their slots.
 struct Storing {
-  rotary::KvCache cache;
-  rotary::KvHeads heads;
+  KvCache cache;
+  KvHeads heads;
   Slots slots;
 };
 
@@ -103,9 +68,9 @@ Result<Storing> storing_of(const rotary_kv* cache, const rotary_kv* heads,
 Transfer transfer_of(std::string_view src_name, const ConstHeadsView& src,
                      std::string_view dst_name, const HeadsView& dst) {
   return {.src_name = src_name,
-          .src = rotary::without_unused_strides(src),
+          .src = without_unused_strides(src),
           .dst_name = dst_name,
-          .dst = rotary::without_unused_strides(dst)};
+          .dst = without_unused_strides(dst)};
 }
 
 // Checks k, v and, if given, q. Launches their kernels.
@@ -115,7 +80,7 @@ Status store(const std::optional<Transfer>& q, const Storing& of,
   const Extents& blocks = of.cache.k.extents;
   auto status = check_v_beside_k(of.heads, blocks, of.cache.v ? &of.cache.v->extents : nullptr);
   if (!status) return status;
-  std::array<Transfer, cuda::most_tensors> transfers;
+  std::array<Transfer, most_tensors> transfers;
   std::size_t count = 0;
   if (q) transfers[count++] = *q;
   Transfer& k = transfers[count++] = transfer_of("k", of.heads.k, "cache.k", of.cache.k);
@@ -127,21 +92,25 @@ Status store(const std::optional<Transfer>& q, const Storing& of,
     v.turns = false;
   }
   const auto given = std::span(transfers).first(count);
-  Launching launching = cuda::launching(at, how);
-  launching.slots = of.slots;
-  status = cuda::check(given, at.frequencies.window, tokens_of(at), launching.reads);
+  Launching call = launching(at, how);
+  call.slots = of.slots;
+  status = check(given, at.frequencies.window, tokens_of(at), call.reads);
   if (!status) return status;
-  status = rotary::check_slots(of.slots, blocks, of.heads.k.extents);
+  status = check_slots(of.slots, blocks, of.heads.k.extents);
   if (!status) return status;
-  const auto slots = cuda::read_of("slots", of.slots);
+  const auto slots = read_of("slots", of.slots);
   for (const Transfer& each : given) {
-    status = rotary::check_apart(each.dst_name, each.dst, slots.name, slots.view);
+    status = check_apart(each.dst_name, each.dst, slots.name, slots.view);
     if (!status) return status;
   }
-  return cuda::launch(given, launching);
+  return launch(given, call);
 }
 
 }  // namespace
+}  // namespace rotary::cuda
+
+using namespace rotary;
+using namespace rotary::cuda;
 
 rotary_status rotary_cuda_append(const rotary_kv* cache, const rotary_kv* heads,
                                  const rotary_slots* slots, const rotary_cuda_at* at,
@@ -163,7 +132,7 @@ rotary_status rotary_cuda_prepare_attention(const rotary_cuda_step* step, const 
   const auto prepare = [](const rotary_cuda_step& of, const At& where, const Options& how) {
     const auto store_all = [&](const HeadsView& q, const HeadsView& q_out, const Storing& storing,
                                const Norms& with) {
-      Transfer transfer = transfer_of("q", q, "q_out", q_out);
+      auto transfer = transfer_of("q", q, "q_out", q_out);
       transfer.norm = with.q;
       return store(transfer, storing, with.k, where, how);
     };
@@ -183,20 +152,19 @@ rotary_status rotary_cuda_shift(const rotary_heads_view* keys, const rotary_cuda
     if (auto status = check_forward(how); !status) return status;
     const auto side_of = [](const At& at) {
       const auto [batch, tokens] = tokens_of(at);
-      return rotary::ShiftSide{at.frequencies.window, at.frequencies.attention_factor, batch,
-                               tokens};
+      return ShiftSide{at.frequencies.window, at.frequencies.attention_factor, batch, tokens};
     };
     const auto from_side = side_of(before), to_side = side_of(after);
-    if (auto status = rotary::check_sides(from_side, to_side); !status) return status;
+    if (auto status = check_sides(from_side, to_side); !status) return status;
     HeadWindow window = after.frequencies.window;
     window.pairing = rotated(window.pairing);
     const Tokens tokens{std::max(from_side.batch, to_side.batch), to_side.tokens};
-    Launching launch{.rows = cuda::rows_between(before, after),
-                     .window = cuda::window_of(window, Direction::forward),
-                     .reads = {cuda::read_of("positions of from", before.positions),
-                               cuda::read_of("positions of to", after.positions)},
+    Launching launch{.rows = rows_between(before, after),
+                     .window = window_of(window, Direction::forward),
+                     .reads = {read_of("positions of from", before.positions),
+                               read_of("positions of to", after.positions)},
                      .stream = how.stream};
-    cuda::set_scales(launch.rows, Direction::forward, 1);
+    set_scales(launch.rows, Direction::forward, 1);
     return checked_launch(std::array{in_place("keys", view)}, window, tokens, launch);
   };
   return c_api::run([&] {

@@ -14,41 +14,19 @@
 #include "tensor/view_checks.hpp"
 #include "values.hpp"
 
-namespace c_api = rotary::c_api;
-namespace cuda = rotary::cuda;
-using cuda::At;
-using cuda::at_of;
-using cuda::checked_launch;
-using cuda::in_place;
-using cuda::launching;
-using cuda::Launching;
-using cuda::Options;
-using cuda::options_of;
-using cuda::read_of;
-using cuda::Rows;
-using cuda::Tokens;
-using cuda::tokens_of;
-using cuda::Transfer;
-using cuda::view_of;
-using rotary::CosSinView;
-using rotary::HeadsView;
-using rotary::HeadWindow;
-using rotary::invalid_argument;
-using rotary::Result;
-using rotary::Status;
-
+namespace rotary::cuda {
 namespace {
 
 // Checks and converts the caller's rows, which a call reads or writes.
 Result<Rows> given_rows(const CosSinView& from, const HeadWindow& window) {
-  if (auto status = rotary::validate(window); !status) return std::move(status).error();
-  if (auto status = rotary::check_rows(window, from, rotary::RowDType::f32); !status)
-    return rotary::blamed(status.error().code, "rows: ", status.error());
-  if (from.dtype != rotary::DType::f32) {
-    return invalid_argument("rows: dtype must be f32, got ", rotary::to_string(from.dtype));
+  if (auto status = validate(window); !status) return std::move(status).error();
+  if (auto status = check_rows(window, from, RowDType::f32); !status)
+    return blamed(status.error().code, "rows: ", status.error());
+  if (from.dtype != DType::f32) {
+    return invalid_argument("rows: dtype must be f32, got ", to_string(from.dtype));
   }
   Rows rows{};
-  rows.kind = cuda::RowKind::given;
+  rows.kind = RowKind::given;
   rows.cos = static_cast<const float*>(from.cos);
   rows.sin = static_cast<const float*>(from.sin);
   rows.batch_stride = from.batch == 1 ? 0 : from.batch_stride;
@@ -65,27 +43,31 @@ Status check_written(const CosSinView& rows, const HeadWindow& window, const At&
     return invalid_argument("rows: batch and tokens must be those of the positions, ", tokens.batch,
                             " and ", tokens.tokens, "; got ", rows.batch, " and ", rows.tokens);
   }
-  const auto cos = rotary::heads_view(rows.cos, rows, window.pairs());
-  const auto sin = rotary::heads_view(rows.sin, rows, window.pairs());
+  const auto cos = heads_view(rows.cos, rows, window.pairs());
+  const auto sin = heads_view(rows.sin, rows, window.pairs());
   const auto positions = read_of("positions", at.positions).view;
-  if (auto status = rotary::check_distinct("rows", cos); !status) return status;
-  if (auto status = rotary::check_apart("cos", cos, "sin", sin); !status) return status;
-  if (auto status = rotary::check_apart("cos", cos, "positions", positions); !status) return status;
-  if (auto status = rotary::check_apart("sin", sin, "positions", positions); !status) return status;
-  return cuda::check_count(rows.batch, rows.tokens);
+  if (auto status = check_distinct("rows", cos); !status) return status;
+  if (auto status = check_apart("cos", cos, "sin", sin); !status) return status;
+  if (auto status = check_apart("cos", cos, "positions", positions); !status) return status;
+  if (auto status = check_apart("sin", sin, "positions", positions); !status) return status;
+  return check_count(rows.batch, rows.tokens);
 }
 
 Status rotate_between(const HeadsView& dst, const HeadsView& src, const HeadWindow& window,
                       const Tokens& tokens, const Launching& how) {
   if (dst.dtype != src.dtype) {
-    return invalid_argument("dst and src must have the same dtype, got ",
-                            rotary::to_string(dst.dtype), " and ", rotary::to_string(src.dtype));
+    return invalid_argument("dst and src must have the same dtype, got ", to_string(dst.dtype),
+                            " and ", to_string(src.dtype));
   }
   const Transfer transfer{.src_name = "src", .src = src, .dst_name = "dst", .dst = dst};
   return checked_launch(std::array{transfer}, window, tokens, how);
 }
 
 }  // namespace
+}  // namespace rotary::cuda
+
+using namespace rotary;
+using namespace rotary::cuda;
 
 rotary_status rotary_cuda_frequencies_make(const rotary_frequencies* frequencies,
                                            rotary_cuda_frequencies** out) {
@@ -94,7 +76,7 @@ rotary_status rotary_cuda_frequencies_make(const rotary_frequencies* frequencies
     *out = nullptr;
     const auto held = c_api::held_by("frequencies", frequencies);
     if (!held) return held.error();
-    auto made = cuda::upload(held->get());
+    auto made = upload(held->get());
     if (!made) return std::move(made).error();
     *out = new rotary_cuda_frequencies(*std::move(made));
     return {};
@@ -133,20 +115,20 @@ rotary_status rotary_cuda_rows(const rotary_cos_sin* rows, const rotary_cuda_at*
                                const rotary_cuda_options* options) {
   const auto write = [](const CosSinView& to, const At& where, const Options& how) -> Status {
     const HeadWindow& window = where.frequencies.window;
-    if (auto status = cuda::check_forward(how); !status) return status;
+    if (auto status = check_forward(how); !status) return status;
     if (auto status = check_written(to, window, where); !status) return status;
     if (to.tokens == 0) return {};
     // NOLINTBEGIN(cppcoreguidelines-pro-type-const-cast): rotary_cos_sin is for reading elsewhere
-    return cuda::launch({.rows = cuda::rows_at(where),
-                         .batch = to.batch,
-                         .tokens = to.tokens,
-                         .pairs = static_cast<std::int32_t>(window.pairs()),
-                         .cos = const_cast<float*>(static_cast<const float*>(to.cos)),
-                         .sin = const_cast<float*>(static_cast<const float*>(to.sin)),
-                         .batch_stride = to.batch_stride,
-                         .token_stride = to.token_stride,
-                         .pair_stride = to.pair_stride},
-                        how.stream);
+    return launch({.rows = rows_at(where),
+                   .batch = to.batch,
+                   .tokens = to.tokens,
+                   .pairs = static_cast<std::int32_t>(window.pairs()),
+                   .cos = const_cast<float*>(static_cast<const float*>(to.cos)),
+                   .sin = const_cast<float*>(static_cast<const float*>(to.sin)),
+                   .batch_stride = to.batch_stride,
+                   .token_stride = to.token_stride,
+                   .pair_stride = to.pair_stride},
+                  how.stream);
     // NOLINTEND(cppcoreguidelines-pro-type-const-cast)
   };
   return c_api::run([&] {
@@ -162,11 +144,11 @@ rotary_status rotary_cuda_rotate_by_rows(const rotary_heads_view* dst, const rot
     const auto given = given_rows(by, within);
     if (!given) return given.error();
     Launching launching{.rows = *given,
-                        .window = cuda::window_of(within, how.direction),
-                        .reads = {{{"cos", rotary::heads_view(by.cos, by, within.pairs())},
-                                   {"sin", rotary::heads_view(by.sin, by, within.pairs())}}},
+                        .window = window_of(within, how.direction),
+                        .reads = {{{"cos", heads_view(by.cos, by, within.pairs())},
+                                   {"sin", heads_view(by.sin, by, within.pairs())}}},
                         .stream = how.stream};
-    cuda::set_scales(launching.rows, how.direction, by.attention_factor);
+    set_scales(launching.rows, how.direction, by.attention_factor);
     return rotate_between(to, from, within, {by.batch, by.tokens}, launching);
   };
   return c_api::run([&] {

@@ -12,18 +12,8 @@
 
 namespace rotary::c_api {
 
-template <>
-struct Versioned<rotary_cuda_at> {
-  static constexpr rotary_cuda_at defaults = ROTARY_CUDA_AT_INIT;
-  static constexpr StructLayout layout{"rotary_cuda_at", sizeof(rotary_cuda_at),
-                                       sizeof(rotary_cuda_at)};
-};
-template <>
-struct Versioned<rotary_cuda_options> {
-  static constexpr rotary_cuda_options defaults = ROTARY_CUDA_OPTIONS_INIT;
-  static constexpr StructLayout layout{"rotary_cuda_options", sizeof(rotary_cuda_options),
-                                       sizeof(rotary_cuda_options)};
-};
+ROTARY_VERSIONED(rotary_cuda_at, positions, ROTARY_CUDA_AT_INIT);
+ROTARY_VERSIONED(rotary_cuda_options, reserved, ROTARY_CUDA_OPTIONS_INIT);
 
 }  // namespace rotary::c_api
 

@@ -54,7 +54,6 @@ ROTARY_VERSIONED(rotary_int8_kv, v, ROTARY_INT8_KV_INIT);
 ROTARY_VERSIONED(rotary_slots, token_stride, ROTARY_SLOTS_INIT);
 ROTARY_VERSIONED(rotary_head_norm, reserved, ROTARY_HEAD_NORM_INIT);
 ROTARY_VERSIONED(rotary_append_options, reserved, ROTARY_APPEND_OPTIONS_INIT);
-#undef ROTARY_VERSIONED
 
 // Reads struct_size, the first member of *from. Error: invalid_argument for a size outside
 // first_bytes to 4096.
