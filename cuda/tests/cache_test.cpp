@@ -14,14 +14,14 @@ TEST_F(Cuda, AppendIsBitIdenticalToTheCpu) {
     const DType k_to = from == DType::f32 ? one_of(random, all_dtypes) : from;
     const DType v_to = from == DType::f32 ? one_of(random, all_dtypes) : from;
     Tensor k(random, from, extents_of(of.shape, of.window.head_dim),
-             one_of(random, {Layout::bthd, Layout::bhtd, Layout::fused}));
+             one_of(random, {Layout::bthd, Layout::bhtd, Layout::fused_qkv}));
     Tensor v(random, from, extents_of(of.shape, of.v_features),
-             one_of(random, {Layout::bthd, Layout::fused, Layout::odd}));
+             one_of(random, {Layout::bthd, Layout::fused_qkv, Layout::padded}));
     Extents of_v = of.cache;
     of_v.features = of.v_features;
     Tensor k_cache(random, k_to, of.cache, one_of(random, cache_layouts));
     Tensor v_cache(random, v_to, of_v, one_of(random, cache_layouts));
-    const Numbers numbers = random_positions(random, of.shape.batch, of.shape.tokens);
+    const Numbers numbers = random_positions(random, frequencies, of.shape.batch, of.shape.tokens);
     const Numbers paged = random_slots(random, of.shape, of.cache.batch * of.cache.tokens);
     const bool contiguous = one_of(random, 0, 2) == 0;
     SCOPED_TRACE(testing::Message() << "round " << round << ", " << to_string(from) << " to "
@@ -40,8 +40,8 @@ TEST_F(Cuda, AppendIsBitIdenticalToTheCpu) {
     rotary_slots map = paged.device_slots();
     if (contiguous) map = rotary_slots ROTARY_SLOTS_INIT;
     expect_ok(rotary_cuda_append(&cache, &heads, &map, &at, nullptr, nullptr));
-    ASSERT_TRUE(k_cache.bytes().agree());
-    ASSERT_TRUE(v_cache.bytes().agree());
+    ASSERT_TRUE(k_cache.agree());
+    ASSERT_TRUE(v_cache.agree());
   }
 }
 
@@ -57,8 +57,8 @@ TEST_F(Cuda, ShiftIsBitIdenticalToTheCpu) {
     const Shape shape = random_shape(random);
     const DType dtype = one_of(random, all_dtypes);
     Tensor keys(random, dtype, extents_of(shape, window.head_dim), one_of(random, all_layouts));
-    const Numbers old_places = random_positions(random, 1, shape.tokens);
-    const Numbers new_places = random_positions(random, shape.batch, shape.tokens);
+    const Numbers old_places = random_positions(random, from, 1, shape.tokens);
+    const Numbers new_places = random_positions(random, to, shape.batch, shape.tokens);
     SCOPED_TRACE(testing::Message() << "round " << round << ", alike " << alike);
     const auto shifted =
         shift(keys.host(), {from.host(), old_places.host()}, {to.host(), new_places.host()});
@@ -69,7 +69,7 @@ TEST_F(Cuda, ShiftIsBitIdenticalToTheCpu) {
     const auto new_at = at_of(to, new_positions);
     const auto view = keys.device();
     expect_ok(rotary_cuda_shift(&view, &old_at, &new_at, nullptr));
-    ASSERT_TRUE(keys.bytes().agree());
+    ASSERT_TRUE(keys.agree());
   }
 }
 

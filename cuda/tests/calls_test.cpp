@@ -22,10 +22,11 @@ TEST_F(Cuda, RotateUses64BitOffsets) {
   const auto far_at = [&](std::int64_t token) {
     return static_cast<std::byte*>(memory) + token * apart * 2;
   };
-  for (std::int64_t t = 0; t < tokens; ++t) {
-    expect_success(
-        cudaMemcpy(far_at(t), near.bytes().host() + t * 2048, 2048, cudaMemcpyHostToDevice));
-  }
+  const auto near_at = [&](std::int64_t token) {
+    return static_cast<std::byte*>(near.host().data) + token * 2048;
+  };
+  for (std::int64_t t = 0; t < tokens; ++t)
+    expect_success(cudaMemcpy(far_at(t), near_at(t), 2048, cudaMemcpyHostToDevice));
   ASSERT_TRUE(rotate(near.host(), near.host(), *rotations));
   rotary_heads_view view = near.device();
   view.data = memory;
@@ -36,7 +37,7 @@ TEST_F(Cuda, RotateUses64BitOffsets) {
   for (std::int64_t t = 0; t < tokens; ++t) {
     std::byte token[2048];
     expect_success(cudaMemcpy(token, far_at(t), 2048, cudaMemcpyDeviceToHost));
-    EXPECT_EQ(std::memcmp(token, near.bytes().host() + t * 2048, 2048), 0) << t;
+    EXPECT_EQ(std::memcmp(token, near_at(t), 2048), 0) << t;
   }
   expect_success(cudaFree(memory));
 }
@@ -76,7 +77,7 @@ TEST_F(Cuda, ACapturedAppendReadsPositionsAndSlotsAtEachReplay) {
                        {.rotations = &*rotations}));
     expect_success(cudaGraphLaunch(replayed, stream));
     expect_success(cudaStreamSynchronize(stream));
-    ASSERT_TRUE(cache.bytes().agree()) << step;
+    ASSERT_TRUE(cache.agree()) << step;
   }
   expect_success(cudaGraphExecDestroy(replayed));
   expect_success(cudaGraphDestroy(graph));

@@ -2,7 +2,7 @@
 // Random inputs of the tests (windows, shapes, positions, frequencies, slots) and their C structs.
 #pragma once
 
-#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "device.hpp"
@@ -42,22 +42,6 @@ inline constexpr WindowCase windows[] = {
           .blocks = pairing == Pairing::half ? of.blocks : 1};
 }
 
-[[nodiscard]] inline Numbers random_positions(Random& random, std::int64_t batch,
-                                              std::int64_t tokens, std::int64_t axes = 1) {
-  constexpr std::int64_t highest[] = {100, 131072, (std::int64_t{1} << 31) - 1,
-                                      std::int64_t{1} << 62};
-  const std::int64_t most = one_of(random, highest);
-  const auto count = static_cast<std::size_t>(batch * tokens * axes);
-  if (most < std::int64_t{1} << 31 && one_of(random, 0, 1) == 0) {
-    std::vector<std::int32_t> numbers(count);
-    for (auto& number : numbers) number = static_cast<std::int32_t>(one_of(random, -most, most));
-    return {numbers, batch, axes};
-  }
-  std::vector<std::int64_t> numbers(count);
-  for (auto& number : numbers) number = one_of(random, -most, most);
-  return {numbers, batch, axes};
-}
-
 [[nodiscard]] inline rotary_cuda_at at_of(const BothFrequencies& frequencies,
                                           const rotary_positions& positions) {
   rotary_cuda_at at = ROTARY_CUDA_AT_INIT;
@@ -92,20 +76,50 @@ struct Shape {
   return {shape.batch, shape.tokens, shape.heads, features};
 }
 
+// On one axis, on three dense axes, or on one of three axes for each pair.
 [[nodiscard]] inline BothFrequencies random_frequencies(Random& random, const HeadWindow& window) {
   constexpr double factors[] = {1, 1, 1.1386294361119891, 0.75};
   auto inv_freq = powers(window.pairs(), one_of(random, 0, 1) == 0 ? 1e4 : 1e6);
+  PairAxes axes;
+  const std::int64_t kind = one_of(random, 0, 5);
+  if (kind < 2) axes.count = 3;
+  if (kind == 0) {
+    inv_freq.resize(3 * inv_freq.size());
+    for (double& each : inv_freq) each = random.magnitude(-4, 0);
+  }
+  for (std::int64_t i = 0; kind == 1 && i < window.pairs(); ++i)
+    axes.of_pair.push_back(static_cast<std::int32_t>(one_of(random, 0, 2)));
   if (one_of(random, 0, 3) == 0) {
     for (double& each : inv_freq) each = -each;
   }
-  return {window, inv_freq, one_of(random, factors)};
+  return {window, inv_freq, one_of(random, factors), axes};
+}
+
+// On one axis, which serves all axes, or on each.
+[[nodiscard]] inline Numbers random_positions(Random& random, const BothFrequencies& frequencies,
+                                              std::int64_t batch, std::int64_t tokens) {
+  const std::int64_t axes = one_of(random, 0, 2) == 0 ? 1 : frequencies.host().axes.count;
+  constexpr std::int64_t highest[] = {100, 131072, (std::int64_t{1} << 31) - 1,
+                                      std::int64_t{1} << 62};
+  const std::int64_t most = one_of(random, highest);
+  const auto count = static_cast<std::size_t>(batch * tokens * axes);
+  if (most < std::int64_t{1} << 31 && one_of(random, 0, 1) == 0) {
+    std::vector<std::int32_t> numbers(count);
+    for (auto& number : numbers) number = static_cast<std::int32_t>(one_of(random, -most, most));
+    return {numbers, batch, axes};
+  }
+  std::vector<std::int64_t> numbers(count);
+  for (auto& number : numbers) number = one_of(random, -most, most);
+  return {numbers, batch, axes};
 }
 
 // Slots of a paged cache: distinct, with some tokens not stored.
 [[nodiscard]] inline Numbers random_slots(Random& random, const Shape& shape, std::int64_t slots) {
   std::vector<std::int64_t> all(static_cast<std::size_t>(slots));
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(i);
-  std::shuffle(all.begin(), all.end(), random);
+  for (std::int64_t i = slots; i-- > 1;)
+    std::swap(all[static_cast<std::size_t>(i)],
+              all[static_cast<std::size_t>(one_of(random, 0, i))]);
   all.resize(static_cast<std::size_t>(shape.batch * shape.tokens));
   for (auto& slot : all) {
     if (one_of(random, 0, 9) == 0) slot = -1 - one_of(random, 0, 5);
@@ -138,6 +152,6 @@ struct AppendShape {
   return kv;
 }
 
-inline constexpr Layout cache_layouts[] = {Layout::bthd, Layout::bhtd, Layout::odd};
+inline constexpr Layout cache_layouts[] = {Layout::bthd, Layout::bhtd, Layout::padded};
 
 }  // namespace rotary::cuda_tests

@@ -2,7 +2,7 @@
 // Memory, tensors and frequencies on the host and on the device.
 #pragma once
 
-#include <cuda_runtime_api.h>
+#include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <random>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -20,7 +19,7 @@
 #include "c_api/handles.hpp"
 #include "rotary/rotary.hpp"
 #include "rotary/rotary_cuda.h"
-#include "tests/support/elements.hpp"
+#include "tests/support/tensor.hpp"
 
 namespace rotary::cuda_tests {
 
@@ -93,12 +92,12 @@ inline void fill(rotary_slots& to, const ConsecutiveSlots& from) { to.first = fr
   return to;
 }
 
-// Bytes on the host and a copy of them on the device.
+// A copy of bytes in the device's memory.
 class Bytes {
  public:
-  explicit Bytes(std::span<const std::byte> bytes) : host_(bytes.begin(), bytes.end()) {
-    expect_success(cudaMalloc(&device_, host_.size() + 1));
-    expect_success(cudaMemcpy(device_, host_.data(), host_.size(), cudaMemcpyHostToDevice));
+  explicit Bytes(std::span<const std::byte> bytes) : size_(bytes.size()) {
+    expect_success(cudaMalloc(&device_, size_ + 1));
+    expect_success(cudaMemcpy(device_, bytes.data(), size_, cudaMemcpyHostToDevice));
   }
   template <class Number>
   explicit Bytes(const std::vector<Number>& numbers) : Bytes(std::as_bytes(std::span(numbers))) {}
@@ -106,25 +105,22 @@ class Bytes {
   Bytes& operator=(const Bytes&) = delete;
   ~Bytes() { (void)cudaFree(device_); }
 
-  [[nodiscard]] std::byte* host() { return host_.data(); }
-  [[nodiscard]] std::byte* device() { return static_cast<std::byte*>(device_); }
-  [[nodiscard]] std::vector<std::byte> from_device() const {
-    std::vector<std::byte> bytes(host_.size());
-    expect_success(cudaMemcpy(bytes.data(), device_, bytes.size(), cudaMemcpyDeviceToHost));
-    return bytes;
+  [[nodiscard]] std::byte* device() const { return static_cast<std::byte*>(device_); }
+  void copy_to(void* memory) const {
+    expect_success(cudaMemcpy(memory, device_, size_, cudaMemcpyDeviceToHost));
   }
-  // True if the device has the host's bytes, including those between elements.
-  [[nodiscard]] bool agree() const { return from_device() == host_; }
 
  private:
-  std::vector<std::byte> host_;
+  std::size_t size_;
   void* device_ = nullptr;
 };
 
-using Random = std::mt19937_64;
+using test::all_layouts;
+using test::Layout;
+using test::Random;
 
 [[nodiscard]] inline std::int64_t one_of(Random& random, std::int64_t least, std::int64_t most) {
-  return std::uniform_int_distribution<std::int64_t>(least, most)(random);
+  return random.integer(least, most);
 }
 template <class Value, std::size_t Count>
 [[nodiscard]] Value one_of(Random& random, const Value (&values)[Count]) {
@@ -135,76 +131,40 @@ template <class Value, std::size_t Count>
   return values[static_cast<std::size_t>(one_of(random, 0, static_cast<std::int64_t>(Count) - 1))];
 }
 
-// Normally distributed elements.
-[[nodiscard]] inline std::vector<std::byte> random_elements(Random& random, DType dtype,
-                                                            std::int64_t count) {
-  std::vector<std::byte> bytes(static_cast<std::size_t>(count * size_in_bytes(dtype)));
-  std::normal_distribution<float> normal;
-  for (std::int64_t i = 0; i < count; ++i)
-    test::store(dtype, bytes.data() + i * size_in_bytes(dtype), normal(random));
-  return bytes;
-}
-
-enum class Layout { bthd, bhtd, fused, odd, strided, reversed };
-inline constexpr Layout all_layouts[] = {Layout::bthd, Layout::bhtd,    Layout::fused,
-                                         Layout::odd,  Layout::strided, Layout::reversed};
-
-// Heads on the host and on the device, with other elements around them.
+// Random heads on the host, and a copy of their memory on the device.
 class Tensor {
  public:
   Tensor(Random& random, DType dtype, const Extents& extents, Layout layout)
-      : dtype_(dtype), extents_(extents), strides_(strides_bthd(extents)) {
-    std::int64_t elements = extents.batch * extents.tokens * extents.heads * extents.features;
-    std::int64_t first = 0;
-    switch (layout) {
-      case Layout::bthd:
-        break;
-      case Layout::bhtd:
-        strides_ = strides_bhtd(extents);
-        break;
-      case Layout::fused:  // the middle third of each token
-        strides_.token *= 3;
-        strides_.batch *= 3;
-        first = extents.heads * extents.features;
-        elements *= 3;
-        break;
-      case Layout::odd:  // one unused element after each head
-        strides_.head = extents.features + 1;
-        strides_.token = extents.heads * strides_.head;
-        strides_.batch = extents.tokens * strides_.token;
-        elements = extents.batch * strides_.batch;
-        break;
-      case Layout::strided:  // every second element
-        strides_ = {strides_.batch * 2, strides_.token * 2, strides_.head * 2, 2};
-        elements *= 2;
-        break;
-      case Layout::reversed:  // the last token first
-        first = (extents.tokens - 1) * strides_.token;
-        strides_.token = -strides_.token;
-        break;
-    }
-    first_ = first;
-    bytes_ = std::make_unique<Bytes>(random_elements(random, dtype, elements + 16));
-  }
+      : host_(filled(random, {dtype, extents, layout})), bytes_(host_.bytes()) {}
 
-  [[nodiscard]] HeadsView host() { return view(bytes_->host()); }
-  [[nodiscard]] HeadsView on_device() { return view(bytes_->device()); }
+  [[nodiscard]] HeadsView host() { return host_.view(); }
+  [[nodiscard]] HeadsView on_device() {
+    HeadsView view = host_.view();
+    view.data = bytes_.device() + first_byte(host_);
+    return view;
+  }
   [[nodiscard]] rotary_heads_view device() { return struct_of(on_device()); }
-  [[nodiscard]] Bytes& bytes() { return *bytes_; }
-  [[nodiscard]] const Extents& extents() const { return extents_; }
-  [[nodiscard]] const Strides& strides() const { return strides_; }
-  [[nodiscard]] std::int64_t first() const { return first_; }
+  [[nodiscard]] const test::Tensor& on_host() const { return host_; }
+  [[nodiscard]] test::Tensor from_device() const {
+    test::Tensor seen = host_;
+    bytes_.copy_to(static_cast<std::byte*>(seen.view().data) - first_byte(seen));
+    return seen;
+  }
+  // True if the device has the host's bytes, including those between elements.
+  [[nodiscard]] bool agree() const { return from_device().bytes() == host_.bytes(); }
 
  private:
-  [[nodiscard]] HeadsView view(std::byte* memory) const {
-    return {memory + first_ * size_in_bytes(dtype_), dtype_, extents_, strides_};
+  static test::Tensor filled(Random& random, const test::Shape& shape) {
+    test::Tensor tensor(shape);
+    fill(tensor, random);
+    return tensor;
+  }
+  static std::ptrdiff_t first_byte(const test::Tensor& tensor) {
+    return static_cast<const std::byte*>(tensor.view().data) - tensor.bytes().data();
   }
 
-  DType dtype_;
-  Extents extents_;
-  Strides strides_;
-  std::int64_t first_ = 0;
-  std::unique_ptr<Bytes> bytes_;
+  test::Tensor host_;
+  Bytes bytes_;
 };
 
 // Positions or slots, [axes][batch][tokens], int32 or int64.
@@ -216,7 +176,10 @@ class Numbers {
         batch_(batch),
         axes_(axes),
         tokens_(static_cast<std::int64_t>(numbers.size()) / batch / axes),
-        bytes_(std::make_unique<Bytes>(numbers)) {}
+        host_(sizeof(Number) * numbers.size()),
+        bytes_(std::make_unique<Bytes>(numbers)) {
+    std::memcpy(host_.data(), numbers.data(), host_.size());
+  }
 
   [[nodiscard]] Positions host() const {
     if (is_narrow_) return array<std::int32_t>();
@@ -241,7 +204,7 @@ class Numbers {
  private:
   template <class Number>
   [[nodiscard]] TokenArray<Number> array() const {
-    return {.data = reinterpret_cast<const Number*>(bytes_->host()),
+    return {.data = reinterpret_cast<const Number*>(host_.data()),
             .batch = batch_,
             .tokens = tokens_,
             .batch_stride = tokens_,
@@ -253,6 +216,7 @@ class Numbers {
   std::int64_t batch_;
   std::int64_t axes_;
   std::int64_t tokens_;
+  std::vector<std::byte> host_;
   std::unique_ptr<Bytes> bytes_;
 };
 

@@ -2,7 +2,6 @@
 // Fused QKV, QK-norm, rotation and paged append in one call, compared with separate CPU calls.
 // Heads with a norm must be within the error bounds. All other heads must have equal bits.
 #include <cmath>
-#include <cstring>
 #include <numbers>
 
 #include "cases.hpp"
@@ -14,35 +13,25 @@ namespace {
 // Compares a tensor on the device and on the host. Each may be off by the bound of a normalised,
 // rotated pair. The bound is tripled, because gains of a head differ by a factor below 3. So the
 // tolerance is twice the tripled bound, plus one unit of bf16 or f16.
-void expect_close(Tensor& tensor, DType dtype, const char* what) {
-  const auto got = tensor.bytes().from_device();
-  const std::byte* const wanted = tensor.bytes().host();
-  const auto& n = tensor.extents();
-  const auto& s = tensor.strides();
+void expect_close(const Tensor& tensor, DType dtype, const char* what) {
+  const test::Tensor got = tensor.from_device();
+  const test::Tensor& wanted = tensor.on_host();
   const double unit = dtype == DType::f32 ? 0 : dtype == DType::bf16 ? 0x1p-7 : 0x1p-10;
-  for (std::int64_t b = 0; b < n.batch; ++b) {
-    for (std::int64_t t = 0; t < n.tokens; ++t) {
-      for (std::int64_t h = 0; h < n.heads; ++h) {
-        const auto offset = [&](std::int64_t f) {
-          return (tensor.first() + b * s.batch + t * s.token + h * s.head + f * s.feature) *
-                 size_in_bytes(dtype);
-        };
-        double squares = 0;
-        for (std::int64_t f = 0; f < n.features; ++f) {
-          squares += std::pow(test::value_at(dtype, wanted + offset(f)), 2);
-        }
-        const double floats =
-            3 * 2 * (normalize_error_bound + (1 + std::numbers::sqrt2) * 4) * 0x1p-24;
-        for (std::int64_t f = 0; f < n.features; ++f) {
-          const double a = test::value_at(dtype, got.data() + offset(f));
-          const double e = test::value_at(dtype, wanted + offset(f));
-          ASSERT_LE(std::abs(a - e), floats * std::sqrt(squares) + unit * std::abs(e))
-              << what << " at " << b << ", " << t << ", " << h << ", " << f << ": " << a << " and "
-              << e;
-        }
-      }
+  constexpr double floats =
+      3 * 2 * (normalize_error_bound + (1 + std::numbers::sqrt2) * 4) * 0x1p-24;
+  const std::int64_t features = wanted.extents().features;
+  Extents heads = wanted.extents();
+  heads.features = 1;
+  test::for_each_element(heads, [&](const test::HeadIndex& at, std::int64_t) {
+    double squares = 0;
+    for (std::int64_t f = 0; f < features; ++f) squares += std::pow(wanted.at(at, f), 2);
+    for (std::int64_t f = 0; f < features; ++f) {
+      const double a = got.at(at, f), e = wanted.at(at, f);
+      ASSERT_LE(std::abs(a - e), floats * std::sqrt(squares) + unit * std::abs(e))
+          << what << " at " << at.batch << ", " << at.token << ", " << at.head << ", " << f << ": "
+          << a << " and " << e;
     }
-  }
+  });
 }
 
 struct WeightsCase {
@@ -57,8 +46,7 @@ WeightsCase random_norm(Random& random, std::int64_t heads, std::int64_t feature
   const bool weighted = one_of(random, 0, 3) != 0;
   if (weighted) {
     made.numbers.resize(static_cast<std::size_t>(over_all ? heads * features : features));
-    for (float& each : made.numbers)
-      each = std::uniform_real_distribution<float>(0.5F, 1.25F)(random);
+    for (float& each : made.numbers) each = static_cast<float>(0.5 + 0.75 * random.unit());
   }
   made.memory = std::make_unique<Bytes>(made.numbers);
   const double offset = weighted && one_of(random, 0, 1) == 0 ? 1 : 0;
@@ -92,7 +80,7 @@ class Preparing {
                one_of(random, cache_layouts)),
         k_cache_(random, stored_, of_.cache, one_of(random, cache_layouts)),
         v_cache_(random, stored_, v_extents(), one_of(random, cache_layouts)),
-        positions_(random_positions(random, of_.shape.batch, of_.shape.tokens)),
+        positions_(random_positions(random, frequencies_, of_.shape.batch, of_.shape.tokens)),
         slots_(random_slots(random, of_.shape, of_.cache.batch * of_.cache.tokens)),
         q_norm_(random_norm(random, q_heads_, head_dim(), over_all_)),
         k_norm_(random_norm(random, of_.shape.heads, head_dim(), over_all_)) {}
@@ -139,15 +127,15 @@ class Preparing {
   }
 
   void compare() {
-    ASSERT_TRUE(fused_.bytes().agree());
-    ASSERT_TRUE(v_cache_.bytes().agree());
+    ASSERT_TRUE(fused_.agree());
+    ASSERT_TRUE(v_cache_.agree());
     if (with_norms_) {
       expect_close(q_out_, dtype_, "q");
       expect_close(k_cache_, stored_, "k");
       return;
     }
-    ASSERT_TRUE(q_out_.bytes().agree());
-    ASSERT_TRUE(k_cache_.bytes().agree());
+    ASSERT_TRUE(q_out_.agree());
+    ASSERT_TRUE(k_cache_.agree());
   }
 
   [[nodiscard]] std::string words() const {
@@ -244,10 +232,8 @@ TEST_F(Cuda, NormsHaveTheSameBitsInShortAndLongCalls) {
     };
     append(of_many, 0, tokens);
     for (std::int64_t first = 0; first < tokens; first += 80) append(of_one, first, 80);
-    const auto many = of_many.bytes().from_device();
-    const auto one = of_one.bytes().from_device();
-    const auto bytes = static_cast<std::size_t>(tokens * 4096 * size_in_bytes(dtype));
-    EXPECT_EQ(std::memcmp(many.data(), one.data(), bytes), 0) << to_string(dtype);
+    EXPECT_EQ(of_many.from_device().all_bits(), of_one.from_device().all_bits())
+        << to_string(dtype);
   }
 }
 

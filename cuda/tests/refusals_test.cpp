@@ -15,7 +15,7 @@ class CudaRefusals : public Cuda {
     EXPECT_EQ(status, wanted) << message;
     EXPECT_NE(message.find(words), std::string::npos) << message;
     expect_success(cudaDeviceSynchronize());
-    for (Tensor* tensor : {&q, &k, &cache}) EXPECT_TRUE(tensor->bytes().agree()) << words;
+    for (Tensor* tensor : {&q, &k, &cache}) EXPECT_TRUE(tensor->agree()) << words;
   }
   // Prepares attention for q and k, with or without norms.
   rotary_status prepare(const rotary_heads_view& q_out, const rotary_heads_view& cache_view,
