@@ -19,6 +19,8 @@ static void test_gguf_values(void) {
   CHECK_FAILS(rotary_model_resolve_gguf(&source, NULL, &model), ROTARY_UNSUPPORTED, "got 4");
   options.pairing = ROTARY_PAIRING_HALF;
   CHECK_INVALID(rotary_model_resolve_gguf(&source, &options, &model), "options.pairing");
+  source.struct_size = 0;
+  CHECK_INVALID(rotary_model_resolve_gguf(&source, NULL, &model), "source.struct_size");
   CHECK(model == NULL);
 }
 

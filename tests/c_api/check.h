@@ -23,6 +23,5 @@ void test_model(void);
 void test_rotations(void);
 void test_null_arguments(void);
 void test_bad_values(void);
-void test_structs(void);
 
 #endif /* ROTARY_TESTS_C_API_CHECK_H */

@@ -18,16 +18,6 @@ rotary_positions consecutive(int64_t first, int64_t tokens) {
   return positions;
 }
 
-rotary_rotations* rotations_of(const rotary_frequencies* frequencies, int64_t first, int64_t tokens,
-                               int32_t rows) {
-  const rotary_positions positions = consecutive(first, tokens);
-  rotary_rotations_options options = ROTARY_ROTATIONS_OPTIONS_INIT;
-  rotary_rotations* rotations = NULL;
-  options.rows = rows;
-  CHECK_OK(rotary_rotations_make(frequencies, &positions, &options, &rotations));
-  return rotations;
-}
-
 rotary_heads_view view_of(void* data, int32_t dtype, const int64_t extents[3]) {
   rotary_heads_view view = ROTARY_HEADS_VIEW_INIT;
   view.data = data;

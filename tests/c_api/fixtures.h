@@ -4,10 +4,8 @@
 
 #include "rotary/rotary.h"
 
-/* Return NULL after a failed check. */
+/* Returns NULL after a failed check. */
 rotary_frequencies* frequencies_of(const char* spec_json);
-rotary_rotations* rotations_of(const rotary_frequencies* frequencies, int64_t first, int64_t tokens,
-                               int32_t rows);
 
 rotary_positions consecutive(int64_t first, int64_t tokens);
 

@@ -169,7 +169,9 @@ static void test_shift_functions(const rotary_frequencies* frequencies, rotary_r
 
 void test_null_arguments(void) {
   rotary_frequencies* const frequencies = frequencies_of(spec);
-  rotary_rotations* const rotations = rotations_of(frequencies, 1, 1, ROTARY_F32);
+  const rotary_positions positions = consecutive(1, 1);
+  rotary_rotations* rotations = NULL;
+  CHECK_OK(rotary_rotations_make(frequencies, &positions, NULL, &rotations));
   test_models();
   test_accessors();
   test_rotation_functions(frequencies, rotations);

@@ -76,6 +76,9 @@ static void test_axes(void) {
   from.axes = 9;
   CHECK_FAILS(rotary_frequencies_of_axes(&window, &from, &of_list), ROTARY_INVALID_ARGUMENT,
               "from.axes must be in 1..8, got 9");
+  from.struct_size = 0;
+  CHECK_FAILS(rotary_frequencies_of_axes(&window, &from, &of_list), ROTARY_INVALID_ARGUMENT,
+              "from.struct_size");
   rotary_rotations_free(one);
   rotary_rotations_free(other);
   rotary_frequencies_free(of_spec);
