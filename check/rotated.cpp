@@ -55,15 +55,14 @@ double error_bound(const Rotated& by, long double hypot) noexcept {
       std::tuple(by.direction, by.attention_factor, by.position);
   switch (by.dtype) {
     case DType::f32:
-      return by.times * rotate_error_bound(direction, factor, position);
+      return rotate_error_bound(direction, factor, position);
     case DType::bf16:
-      return by.times * rotate_bf16_error_bound(direction, factor, position);
+      return rotate_bf16_error_bound(direction, factor, position);
     case DType::f16:
-      return by.times *
-             rotate_f16_error_bound(direction, factor, position, static_cast<double>(hypot));
+      return rotate_f16_error_bound(direction, factor, position, static_cast<double>(hypot));
     case DType::f64:
-      return by.times * (by.by_xpos ? xpos_rotate_f64_error_bound(direction, position)
-                                    : rotate_f64_error_bound(direction, factor, position));
+      return by.by_xpos ? xpos_rotate_f64_error_bound(direction, position)
+                        : rotate_f64_error_bound(direction, factor, position);
   }
   return 0;
 }
@@ -72,8 +71,7 @@ double error_units(const Rotated& by, double got, long double exact, long double
   constexpr double wrong = std::numeric_limits<double>::infinity();
   if (by.dtype == DType::f16) {
     const long double float_error =
-        0x1p-24L * hypot * by.times *
-        rotate_error_bound(by.direction, by.attention_factor, by.position);
+        0x1p-24L * hypot * rotate_error_bound(by.direction, by.attention_factor, by.position);
     const bool may_be_infinite = std::abs(exact) + float_error >= f16_overflow;
     const bool must_be_infinite = std::abs(exact) - float_error >= f16_overflow;
     if (std::isinf(got)) return may_be_infinite && (got > 0) == (exact > 0) ? 0 : wrong;

@@ -34,7 +34,6 @@ struct Rotated {
   long double position = 0;
   bool by_xpos = false;
   bool flushes = false;  // may store numbers below 2^-126 as 0
-  double times = 1;      // the allowed error is this many bounds
 };
 
 // The unit of errors, relative to hypot(exact pair): the unit roundoff of the arithmetic.

@@ -38,8 +38,6 @@ void check_turned(const Head& before, const Head& after, const TurnedBy& by) {
   check::Rotated rotation = rotated(before, after);
   rotation.direction = by.direction;
   rotation.attention_factor = turn.attention_factor;
-  rotation.times = by.first_position ? 2 : 1;
-  const std::int64_t position = by.first_position ? *by.first_position + by.token : 0;
   // The rows have the factor A, so the inverse divides by its square.
   const long double factor = by.direction == Direction::inverse ? turn.attention_factor : 1;
   const std::vector<long double> in(before.features.begin(), before.features.end());
@@ -47,7 +45,7 @@ void check_turned(const Head& before, const Head& after, const TurnedBy& by) {
       in, turn.window,
       {.angles = turn.row, .attention_factor = factor * factor, .direction = by.direction});
   const std::string fault = check::rotated_fault(turn.window, {in, exact, after.features}, rotation,
-                                                 [&](std::int64_t) { return position; });
+                                                 [](std::int64_t) { return 0; });
   if (!fault.empty()) fail("a head must be rotated within the bound", fault);
 }
 

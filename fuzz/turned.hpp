@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -28,8 +27,6 @@ struct TurnedBy {
   Direction direction = Direction::forward;
   std::int64_t batch = 0;
   std::int64_t token = 0;
-  // The position of token 0 if another instruction set made the rows. Allows twice the bound.
-  std::optional<std::int64_t> first_position = {};
 };
 
 // Each pair of `after` must be the rotated pair of `before`, within the bound of the dtype of

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes rotate and rotate_qk with views of any strides, overlapping or separate. Accepted calls
-// must be right. Refused calls must give a reason and change nothing.
+// Fuzzes rotate and rotate_qk with every instruction set and views of any strides, overlapping or
+// separate. Accepted calls must be right, with the same bits in parts. Refused calls must give a
+// reason and change nothing.
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +11,7 @@
 
 #include "fuzz/bytes.hpp"
 #include "fuzz/check.hpp"
+#include "fuzz/elements.hpp"
 #include "fuzz/frequencies_cache.hpp"
 #include "fuzz/noise.hpp"
 #include "fuzz/shapes.hpp"
@@ -20,9 +23,9 @@
 namespace rotary::fuzz {
 namespace {
 
-constexpr std::size_t buffer_bytes = 6144;
 constexpr std::int64_t most_batch = 4;  // of the rotations
-constexpr std::int64_t most_tokens = 5;
+constexpr std::int64_t most_tokens = 80;
+constexpr std::int64_t longest_head = 160;
 
 enum class Operation { rotate, rotate_qk };
 
@@ -41,11 +44,13 @@ struct ViewsCase {
   Noise noise = Noise::activations;
 };
 
+// Sometimes gives enough tokens for an executor.
 Extents decode_extents(Bytes& input, std::int64_t head_dim) {
   Extents extents{.batch = input.number(1, 3),
                   .tokens = input.number(1, 4),
                   .heads = input.number(1, 3),
                   .features = head_dim};
+  if (input.once_in(8)) extents.tokens = input.number(30, 70);
   disturb(input, extents);
   return extents;
 }
@@ -85,7 +90,9 @@ bool decode_second(Bytes& input, std::span<std::byte> buffer, ViewsCase& views) 
 
 // Returns nullopt if a view that rotate may accept would leave the buffer.
 std::optional<ViewsCase> decode_views(Bytes& input, std::span<std::byte> buffer) {
-  ViewsCase views{.window = decode_window(input, input.number(2, 9))};
+  const std::int64_t head_dim =
+      input.once_in(8) ? input.number(10, longest_head) : input.number(2, 9);
+  ViewsCase views{.window = decode_window(input, head_dim)};
   views.operation = input.once_in(4) ? Operation::rotate_qk : Operation::rotate;
   views.direction = static_cast<Direction>(input.once_in(64) ? 7 : input.number(1, 3));
   views.spec_kind = input.number(0, spec_kinds - 1);
@@ -134,6 +141,34 @@ Answer expected_answer(const ViewsCase& views, const Rotations& rotations,
   return expected_of_elements(views, buffer);
 }
 
+Buffers buffers;
+alignas(64) std::array<std::byte, largest_buffer> results;
+alignas(64) std::array<std::byte, std::size_t{1} << 19> row_memory;
+
+Status run(const ViewsCase& views, const Rotations& rotations, const Executor& executor) {
+  const RotateOptions options{.direction = views.direction, .executor = executor};
+  return views.operation == Operation::rotate ? rotate(views.dst, views.src, rotations, options)
+                                              : rotate_qk(views.dst, views.src, rotations, options);
+}
+
+// Restores the operands and repeats the call in parts, if it has enough tokens.
+void check_parts(const ViewsCase& views, const Rotations& rotations, const Memory& memory) {
+  if (views.dst.extents.batch * views.dst.extents.tokens < 64) return;
+  const auto after = buffers.buffer();
+  std::ranges::copy(after, results.begin());
+  std::ranges::copy(memory.before, after.begin());
+  test::CountingExecutor backwards(test::run_backwards, 3);
+  if (!run(views, rotations, backwards.executor())) fail("an executor must change no answer");
+  check_executor(backwards, 1);
+  for (const HeadsView& view : {views.dst, views.src}) {
+    for_each_element(strided(view), [&](const Axes& index) {
+      const double whole = number_before(view, index, {.before = results, .after = after});
+      if (!is_rounded(DType::f64, number_after(view, index, memory), whole))
+        fail("parts must not change a bit");
+    });
+  }
+}
+
 // Every element of a destination must have the value that the contract requires for the original
 // source. Every other byte must be unchanged.
 void check_written(const ViewsCase& views, const Rotations& rotations, const Memory& memory) {
@@ -148,12 +183,6 @@ void check_written(const ViewsCase& views, const Rotations& rotations, const Mem
   put_back(strided(views.dst), memory);
   check_unchanged(memory, "bytes that belong to no destination must stay");
 }
-
-using Buffer = std::array<std::byte, buffer_bytes>;
-
-alignas(64) Buffer buffer;
-alignas(64) Buffer before;
-alignas(64) std::array<std::byte, std::size_t{1} << 14> row_memory;
 
 // Batch row b is at positions 1000 b higher, modulo 2^64.
 Rotations rotations_of(const ViewsCase& views) {
@@ -175,29 +204,22 @@ Rotations rotations_of(const ViewsCase& views) {
   return *std::move(rotations);
 }
 
-Status run(const ViewsCase& views, const Rotations& rotations) {
-  const RotateOptions options{.direction = views.direction};
-  if (views.operation == Operation::rotate) {
-    return rotate(views.dst, views.src, rotations, options);
-  }
-  return rotate_qk(views.dst, views.src, rotations, options);
-}
-
 }  // namespace
 }  // namespace rotary::fuzz
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace rotary::fuzz;
   Bytes input(data, size);
-  const auto views = decode_views(input, buffer);
+  use_instruction_set(input);
+  const auto views = decode_views(input, buffers.buffer());
   if (!views) return 0;
-  fill(buffer, views->dst.dtype, views->noise, views->seed);
-  before = buffer;
+  fill(buffers.buffer(), views->dst.dtype, views->noise, views->seed);
+  const Memory memory = buffers.keep();
   const auto rotations = rotations_of(*views);
-  const Memory memory{.before = before, .after = buffer};
-  const Answer expected = expected_answer(*views, rotations, buffer.data());
-  const auto status = run(*views, rotations);
+  const Answer expected = expected_answer(*views, rotations, memory.after.data());
+  const auto status = run(*views, rotations, {});
   if (!is_accepted(status, expected, memory)) return 0;
+  check_parts(*views, rotations, memory);
   check_written(*views, rotations, memory);
   return 0;
 }

@@ -56,7 +56,7 @@ fuzz_options() {
     safetensors) echo -max_len=1024 -dict=fuzz/dictionaries/safetensors.dict ;;
     npy) echo -max_len=512 -dict=fuzz/dictionaries/npy.dict ;;
     identify) echo -max_len=512 -dict=fuzz/dictionaries/json.dict ;;
-    instruction_sets | permute | views) echo -max_len=64 -len_control=0 ;;
+    permute | views) echo -max_len=64 -len_control=0 ;;
     gguf) echo -max_len=4096 ;;
     positions) echo -max_len=128 -len_control=0 ;;
     absolute | append | c_abi | relative | shift) echo -max_len=320 -len_control=0 ;;
