@@ -17,6 +17,16 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+// One query of one head, with all keys: scores and weights are [keys].
+struct AttentionRow {
+  std::vector<double> scores;  // masked with -Inf, before CoPE
+  std::vector<double> weights;
+  double log_sum_exp = 0;
+
+  // A masked key does not count: its value is not even multiplied by 0.
+  [[nodiscard]] bool masked(std::size_t key) const { return scores[key] == -infinity; }
+};
+
 // q · k plus q · a of Shaw, before the scale. Shaw's vector a already depends on the distance, so
 // the unrotated query multiplies it.
 double product(const AttentionCase& of, const QueryIndex& at, std::int64_t key) {
@@ -72,6 +82,19 @@ void softmax(AttentionRow& row, const std::vector<double>& scores) {
   for (std::size_t j = 0; j < scores.size(); ++j) row.weights[j] = std::exp(scores[j] - most) / sum;
 }
 
+AttentionRow row_of(const AttentionCase& of, const QueryIndex& at) {
+  AttentionRow row;
+  for (std::int64_t key = 0; key < of.turned_k.extents.tokens; ++key)
+    row.scores.push_back(sees(of, at, key) ? score_of(of, at, key) : -infinity);
+  std::vector<double> scores = row.scores;
+  if (!of.attention.encoding.cope.empty()) {
+    const std::vector<double> bias = cope_row(of, at, row.scores);
+    for (std::size_t j = 0; j < scores.size(); ++j) scores[j] += bias[j];
+  }
+  softmax(row, scores);
+  return row;
+}
+
 // out += Σ_j weight_j (v_j + a'_ij).
 void add_values(double* out, const AttentionCase& of, const QueryIndex& at,
                 const AttentionRow& row) {
@@ -91,30 +114,13 @@ void add_values(double* out, const AttentionCase& of, const QueryIndex& at,
 
 }  // namespace
 
-double scaled_product(const AttentionCase& of, const QueryIndex& at, std::int64_t key) {
-  return of.attention.scale * product(of, at, key);
-}
-
 double score_of(const AttentionCase& of, const QueryIndex& at, std::int64_t key) {
-  double score = scaled_product(of, at, key);
+  double score = of.attention.scale * product(of, at, key);
   if (const auto& cap = of.attention.softcap) score = *cap * std::tanh(score / *cap);
   if (const auto& bias = of.attention.encoding.bias)
     score += static_cast<double>(relative_bias(*bias, positions_of_pair(of, at, key)).value);
   const std::vector<double>& numbers = of.attention.mask.numbers;
   return numbers.empty() ? score : score + numbers[pair_offset(of, at, key)];
-}
-
-AttentionRow row_of(const AttentionCase& of, const QueryIndex& at) {
-  AttentionRow row;
-  for (std::int64_t key = 0; key < of.turned_k.extents.tokens; ++key)
-    row.scores.push_back(sees(of, at, key) ? score_of(of, at, key) : -infinity);
-  std::vector<double> scores = row.scores;
-  if (!of.attention.encoding.cope.empty()) {
-    const std::vector<double> bias = cope_row(of, at, row.scores);
-    for (std::size_t j = 0; j < scores.size(); ++j) scores[j] += bias[j];
-  }
-  softmax(row, scores);
-  return row;
 }
 
 AttentionResult attention(const AttentionInputs& inputs, const Attention& attention) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention in double, written to be read: scores of all pairs, softmax, sums of values. The chain
-// rule gives its gradients. Every encoding of the library is computed by the reference's own code.
+// Attention in double, written to be read: scores of all pairs, softmax, sums of values. Every
+// encoding of the library is computed by the reference's own code.
 // docs/theory/attention.md derives the formulas and names models that use them.
 #pragma once
 
@@ -101,22 +101,5 @@ struct AttentionResult {
 };
 
 [[nodiscard]] AttentionResult attention(const AttentionInputs& inputs, const Attention& attention);
-
-// Each gradient has its input's shape; those of absent Shaw vectors and CoPE are empty.
-struct AttentionGradients {
-  Heads q;
-  Heads k;
-  Heads v;
-  std::vector<double> bias;  // with respect to each biased score, [batch][heads][queries][keys]
-  std::vector<double> shaw_keys;
-  std::vector<double> shaw_values;
-  std::vector<double> cope;
-};
-
-// d_out: the loss's gradient with respect to out. `bias` is filled even without a bias; it includes
-// the path through CoPE.
-[[nodiscard]] AttentionGradients attention_gradients(const AttentionInputs& inputs,
-                                                     const Attention& attention,
-                                                     const Heads& d_out);
 
 }  // namespace rotary::reference

@@ -45,11 +45,20 @@ void multiply_by_factors(Heads& q, const std::vector<double>& factors) {
   for (std::size_t i = 0; i < q.values.size(); ++i) q.values[i] *= factors[i / token];
 }
 
-AngleRows rows_of(const Extents& extents, const std::vector<std::int64_t>& positions,
-                  const Turn& turn) {
-  const Positions at = rotary::positions_of(positions, extents.batch);
-  if (!turn.rotary.xpos) return {at, turn.rotary.inv_freq};
-  return {at, turn.rotary.inv_freq, {.xpos = *turn.rotary.xpos, .role = turn.role}};
+AngleRows rows_of(const Positions& at, const Rotary& rotary, Role role) {
+  if (!rotary.xpos) return {at, rotary.inv_freq};
+  return {at, rotary.inv_freq, {.xpos = *rotary.xpos, .role = role}};
+}
+
+// Multiplies heads by A R(position).
+Heads turned(const Heads& heads, const std::vector<std::int64_t>& positions, const Rotary& rotary,
+             Role role) {
+  const Extents& n = heads.extents;
+  const auto values =
+      rotate_tensor({heads.values.data(), DType::f64, n, strides_bthd(n)},
+                    rows_of(rotary::positions_of(positions, n.batch), rotary, role),
+                    {.window = rotary.window, .attention_factor = rotary.attention_factor});
+  return {n, {values.begin(), values.end()}};
 }
 
 }  // namespace
@@ -72,16 +81,6 @@ std::size_t key_offset(const AttentionCase& of, const Heads& keys, const QueryIn
   return offset_of(keys.extents, at.batch, key, at.head / group);
 }
 
-Heads turned(const Heads& heads, const std::vector<std::int64_t>& positions, const Turn& turn) {
-  const Extents& n = heads.extents;
-  const auto values = rotate_tensor({heads.values.data(), DType::f64, n, strides_bthd(n)},
-                                    rows_of(n, positions, turn),
-                                    {.window = turn.rotary.window,
-                                     .attention_factor = turn.rotary.attention_factor,
-                                     .direction = turn.direction});
-  return {n, {values.begin(), values.end()}};
-}
-
 AttentionCase case_of(const AttentionInputs& inputs, const Attention& attention) {
   const Extents& keys = inputs.k.extents;
   const Extents& queries = inputs.q.extents;
@@ -98,8 +97,8 @@ AttentionCase case_of(const AttentionInputs& inputs, const Attention& attention)
   multiply_by_factors(made.q, attention.query_factors);
   made.turned_q = made.q;
   if (const auto& rotary = attention.encoding.rotary) {
-    made.turned_q = turned(made.q, made.query_positions, {*rotary, Role::query});
-    made.turned_k = turned(inputs.k, made.key_positions, {*rotary, Role::key});
+    made.turned_q = turned(made.q, made.query_positions, *rotary, Role::query);
+    made.turned_k = turned(inputs.k, made.key_positions, *rotary, Role::key);
   }
   return made;
 }

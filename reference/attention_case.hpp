@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by attention() and its gradients: a call with its defaults filled in, and one row of the
-// call. A row is one query of one head, with all keys.
+// Shared by attention() and check/: a call with its defaults filled in.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "reference/attention.hpp"
@@ -26,15 +24,6 @@ struct AttentionCase {
   std::vector<std::int64_t> ranks;  // [batch][keys]: unpadded keys before this one in its document
 };
 [[nodiscard]] AttentionCase case_of(const AttentionInputs& inputs, const Attention& attention);
-
-// Multiplies heads by A R(position), or by its transpose.
-struct Turn {
-  const Rotary& rotary;
-  Role role;
-  Direction direction = Direction::forward;
-};
-[[nodiscard]] Heads turned(const Heads& heads, const std::vector<std::int64_t>& positions,
-                           const Turn& turn);
 
 struct QueryIndex {
   std::int64_t batch = 0;
@@ -60,10 +49,6 @@ struct QueryIndex {
 
 [[nodiscard]] bool sees(const AttentionCase& of, const QueryIndex& at, std::int64_t key);
 
-// The product of query and key times the scale, before the softcap.
-[[nodiscard]] double scaled_product(const AttentionCase& of, const QueryIndex& at,
-                                    std::int64_t key);
-
 // The score with softcap, bias and mask numbers; before masking and CoPE.
 [[nodiscard]] double score_of(const AttentionCase& of, const QueryIndex& at, std::int64_t key);
 
@@ -76,18 +61,5 @@ void for_each_query(const AttentionCase& of, Visit visit) {
     }
   }
 }
-
-// The row of one query; scores and weights are [keys].
-struct AttentionRow {
-  std::vector<double> scores;  // masked with -Inf, before CoPE
-  std::vector<double> weights;
-  double log_sum_exp = 0;
-
-  // A masked key does not count: its value is not even multiplied by 0.
-  [[nodiscard]] bool masked(std::size_t key) const {
-    return scores[key] == -std::numeric_limits<double>::infinity();
-  }
-};
-[[nodiscard]] AttentionRow row_of(const AttentionCase& of, const QueryIndex& at);
 
 }  // namespace rotary::reference

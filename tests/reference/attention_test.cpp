@@ -164,7 +164,6 @@ TEST(ReferenceAttention, ResultsAreFiniteForExtremeSizes) {
         AttentionShape{.keys = 0}, AttentionShape{.batch = 0}, AttentionShape{.heads = 0},
         AttentionShape{.queries = 1, .keys = 1}, AttentionShape{.value_features = 1}}) {
     const AttentionInputs inputs = test::random_inputs(shape, 9);
-    const Heads d_out = test::random_heads(test::out_extents(inputs), 9);
     for (const EncodingSample& encoding :
          test::attention_encodings({.heads = std::max(shape.heads, std::int64_t{1}),
          .value_features = shape.value_features})) {
@@ -172,14 +171,12 @@ TEST(ReferenceAttention, ResultsAreFiniteForExtremeSizes) {
       const Attention given{.mask = {.order = Order::causal, .left = 0, .sinks = 0},
                             .encoding = encoding.encoding};
       const AttentionResult got = attention(inputs, given);
-      ASSERT_EQ(got.out.values.size(), d_out.values.size());
+      ASSERT_EQ(got.out.values.size(),
+                size(shape.batch * shape.queries * shape.heads * shape.value_features));
       ASSERT_EQ(got.log_sum_exp.size(), size(shape.batch * shape.heads * shape.queries));
       ASSERT_EQ(got.weights.size(), got.log_sum_exp.size() * size(shape.keys));
       ASSERT_TRUE(all_finite(got.out.values));
       for (const double value : got.out.values) ASSERT_TRUE(shape.keys > 0 || value == 0);
-      const AttentionGradients gradients = attention_gradients(inputs, given, d_out);
-      ASSERT_TRUE(all_finite(gradients.q.values) && all_finite(gradients.k.values));
-      ASSERT_EQ(gradients.bias.size(), got.weights.size());
     }
   }
 }
@@ -200,7 +197,6 @@ TEST(ReferenceAttention, AWindowOfOneKeyGivesItsValue) {
 TEST(ReferenceAttention, ResultsAreFiniteForExtremePositions) {
   const AttentionShape shape;
   const AttentionInputs inputs = test::random_inputs(shape, 11);
-  const Heads d_out = test::random_heads(test::out_extents(inputs), 12);
   for (const std::int64_t far : {std::int64_t{1} << 31, std::int64_t{1} << 62}) {
     for (const std::int64_t query : {far - 3, -far + 3}) {
       for (EncodingSample& encoding : test::attention_encodings(shape)) {
@@ -216,8 +212,6 @@ TEST(ReferenceAttention, ResultsAreFiniteForExtremePositions) {
         const AttentionResult got = attention(inputs, given);
         ASSERT_TRUE(all_finite(got.out.values) && all_finite(got.weights));
         ASSERT_TRUE(all_finite(got.log_sum_exp));
-        const AttentionGradients gradients = attention_gradients(inputs, given, d_out);
-        ASSERT_TRUE(all_finite(gradients.q.values) && all_finite(gradients.k.values));
       }
     }
   }

@@ -39,21 +39,6 @@ void add_scaled(std::span<double> sum, double factor, std::span<const double> x)
 // Test scores are below 2^12, where exp fits in long double.
 long double exp_of(double score) { return std::exp(static_cast<long double>(score)); }
 
-void multiply_by_factors(Heads& q, const Numbers& factors) {
-  const auto token = static_cast<std::size_t>(q.extents.heads * q.extents.features);
-  for (std::size_t i = 0; i < q.values.size() && !factors.empty(); ++i)
-    q.values[i] *= factors[i / token];
-}
-
-BiasPositions row_positions(const PositionLists& positions, const ScoresExtents& n,
-                            std::int64_t batch) {
-  const auto row = [&](const std::vector<std::int64_t>& all, std::int64_t tokens) {
-    return std::span(all).subspan(static_cast<std::size_t>(batch * tokens),
-                                  static_cast<std::size_t>(tokens));
-  };
-  return {.queries = row(positions.queries, n.queries), .keys = row(positions.keys, n.keys)};
-}
-
 ScoresExtents extents_of(const reference::AttentionInputs& inputs) {
   return {.batch = inputs.q.extents.batch,
           .heads = inputs.q.extents.heads,
@@ -92,17 +77,14 @@ class Calls {
   Calls(const AttentionCall& call, Heads d_out)
       : call_(call),
         encoding_(call.attention.encoding),
-        positions_(position_lists(call.inputs, call.attention)),
         n_(extents_of(call.inputs)),
-        range_{.first_query = positions_.keys.front() + n_.keys - n_.queries,
-               .first_key = positions_.keys.front()},
+        range_{.first_query = call.attention.key_positions.front() + n_.keys - n_.queries,
+               .first_key = call.attention.key_positions.front()},
         q_(call.inputs.q),
         v_(call.inputs.v),
-        d_out_(std::move(d_out)) {
-    multiply_by_factors(q_, call.attention.query_factors);
-    turned_q_ = turned(q_, Role::query, Direction::forward);
-    turned_k_ = turned(call.inputs.k, Role::key, Direction::forward);
-  }
+        d_out_(std::move(d_out)),
+        turned_q_(turned(q_, Role::query, Direction::forward)),
+        turned_k_(turned(call.inputs.k, Role::key, Direction::forward)) {}
 
   AttentionNumbers run() {
     make_scores();
@@ -134,7 +116,8 @@ class Calls {
     if (!call_.frequencies) return heads;
     RotationsOptions options{.rows = RowDType::f64};
     if (call_.frequencies->xpos) options.role = role;
-    const auto& positions = role == Role::query ? positions_.queries : positions_.keys;
+    const auto& positions =
+        role == Role::query ? call_.attention.query_positions : call_.attention.key_positions;
     const auto rotations = value_of(
         make_rotations(*call_.frequencies, positions_of(positions, heads.extents.batch), options));
     require(rotate(view_of(heads), view_of(heads), rotations, {.direction = direction}));
@@ -169,9 +152,18 @@ class Calls {
     row.extents.batch = 1;
     for (std::int64_t b = 0; b < n_.batch; ++b) {
       row.data = bias.data() + b * row.strides.batch;
-      require(fill_bias(row, *encoding_.bias, row_positions(positions_, n_, b)));
+      require(fill_bias(row, *encoding_.bias, row_positions(b)));
     }
     return bias;
+  }
+
+  [[nodiscard]] BiasPositions row_positions(std::int64_t batch) const {
+    const auto row = [batch](const std::vector<std::int64_t>& all, std::int64_t tokens) {
+      return std::span(all).subspan(static_cast<std::size_t>(batch * tokens),
+                                    static_cast<std::size_t>(tokens));
+    };
+    return {.queries = row(call_.attention.query_positions, n_.queries),
+            .keys = row(call_.attention.key_positions, n_.keys)};
   }
 
   // NaN scores give NaN weights.
@@ -184,35 +176,33 @@ class Calls {
       numbers_.log_sum_exp.push_back(static_cast<double>(std::log(sum)));
       for (const double score : scores) {
         const long double weight = sum == 0 ? 0 : exp_of(score) / sum;
-        numbers_.weights.push_back(static_cast<double>(weight));
+        weights_.push_back(static_cast<double>(weight));
       }
     }
   }
 
   void make_out() {
     Heads out = zeros_like(d_out_);
-    for_each_pair([&](const Pair& at) {
-      add_scaled(of_query(out, at), numbers_.weights[at.score], of_key(v_, at));
-    });
+    for_each_pair(
+        [&](const Pair& at) { add_scaled(of_query(out, at), weights_[at.score], of_key(v_, at)); });
     if (const auto& vectors = encoding_.shaw_values)
-      require(
-          add_shaw_values(view_of(out), view(numbers_.weights), table_of(*vectors, v_), range_));
+      require(add_shaw_values(view_of(out), view(weights_), table_of(*vectors, v_), range_));
     numbers_.out = std::move(out.values);
   }
 
   // Returns the gradient of the weights. Stores the gradients of v and of Shaw's value vectors.
   Numbers gradient_of_weights() {
-    Numbers d_weights(numbers_.weights.size());
+    Numbers d_weights(weights_.size());
     Heads d_v = zeros_like(v_);
     for_each_pair([&](const Pair& at) {
       d_weights[at.score] = dot(of_query(d_out_, at), of_key(v_, at));
-      add_scaled(of_key(d_v, at), numbers_.weights[at.score], of_query(d_out_, at));
+      add_scaled(of_key(d_v, at), weights_[at.score], of_query(d_out_, at));
     });
     numbers_.d_v = std::move(d_v.values);
     if (const auto& vectors = encoding_.shaw_values) {
       require(add_shaw_scores(view(d_weights), view_of(d_out_), table_of(*vectors, v_), range_));
       numbers_.d_shaw_values.resize(vectors->table.size());
-      require(add_shaw_gradient({numbers_.d_shaw_values, vectors->window}, view(numbers_.weights),
+      require(add_shaw_gradient({numbers_.d_shaw_values, vectors->window}, view(weights_),
                                 view_of(d_out_), range_));
     }
     return d_weights;
@@ -222,7 +212,7 @@ class Calls {
     const auto keys = static_cast<std::size_t>(n_.keys);
     for (std::size_t row = 0; row < d_weights.size(); row += keys) {
       const auto d = std::span(d_weights).subspan(row, keys);
-      const auto weights = std::span(numbers_.weights).subspan(row, keys);
+      const auto weights = std::span(weights_).subspan(row, keys);
       const double mean = dot(d, weights);
       for (std::size_t j = 0; j < keys; ++j) d[j] = weights[j] * (d[j] - mean);
     }
@@ -233,8 +223,7 @@ class Calls {
     Heads d_turned_q = zeros_like(q_);
     Heads d_turned_k = zeros_like(turned_k_);
     if (!encoding_.cope.empty()) d_scores = through_cope(d_scores, d_q);
-    if (encoding_.bias)
-      numbers_.d_parameters = parameter_gradients(call_.inputs, call_.attention, d_scores);
+    if (encoding_.bias) through_bias(d_scores);
     for (double& d : d_scores) d *= call_.attention.scale;
     for_each_pair([&](const Pair& at) {
       add_scaled(of_query(d_turned_q, at), d_scores[at.score], of_key(turned_k_, at));
@@ -247,9 +236,19 @@ class Calls {
                                 view_of(q_), range_));
     }
     add_scaled(d_q.values, 1, turned(d_turned_q, Role::query, Direction::transpose).values);
-    multiply_by_factors(d_q, call_.attention.query_factors);
     numbers_.d_q = std::move(d_q.values);
     numbers_.d_k = turned(d_turned_k, Role::key, Direction::transpose).values;
+  }
+
+  void through_bias(const Numbers& d_scores) {
+    numbers_.d_parameters.resize(static_cast<std::size_t>(parameter_count(*encoding_.bias)));
+    ScoresExtents n = n_;
+    n.batch = 1;
+    for (std::int64_t b = 0; b < n_.batch; ++b) {
+      const ConstScoresView row{d_scores.data() + b * strides_bhqk(n).batch, DType::f64, n,
+                                strides_bhqk(n)};
+      require(add_bias_gradient(numbers_.d_parameters, *encoding_.bias, row, row_positions(b)));
+    }
   }
 
   Numbers through_cope(Numbers& d_scores, Heads& d_q) {
@@ -262,15 +261,15 @@ class Calls {
 
   const AttentionCall& call_;
   const reference::AttentionEncoding& encoding_;
-  PositionLists positions_;
   ScoresExtents n_;
   BiasRange range_;
-  Heads q_;  // multiplied by query_factors
+  Heads q_;
   Heads v_;
   Heads d_out_;
   Heads turned_q_;
   Heads turned_k_;
   Numbers scores_;
+  Numbers weights_;
   Numbers before_cope_;
   AttentionNumbers numbers_;
 };
@@ -279,40 +278,6 @@ class Calls {
 
 AttentionNumbers by_calls(const AttentionCall& call, const Heads& d_out) {
   return Calls(call, d_out).run();
-}
-
-AttentionNumbers by_reference(const reference::AttentionInputs& inputs,
-                              const reference::Attention& attention, const Heads& d_out) {
-  auto result = reference::attention(inputs, attention);
-  auto d = reference::attention_gradients(inputs, attention, d_out);
-  AttentionNumbers numbers{.out = std::move(result.out.values),
-                           .log_sum_exp = std::move(result.log_sum_exp),
-                           .weights = std::move(result.weights),
-                           .d_q = std::move(d.q.values),
-                           .d_k = std::move(d.k.values),
-                           .d_v = std::move(d.v.values),
-                           .d_shaw_keys = std::move(d.shaw_keys),
-                           .d_shaw_values = std::move(d.shaw_values),
-                           .d_cope = std::move(d.cope)};
-  if (attention.encoding.bias)
-    numbers.d_parameters = parameter_gradients(inputs, attention, d.bias);
-  return numbers;
-}
-
-std::vector<double> parameter_gradients(const reference::AttentionInputs& inputs,
-                                        const reference::Attention& attention,
-                                        const std::vector<double>& d_bias) {
-  const PositionLists positions = position_lists(inputs, attention);
-  ScoresExtents n = extents_of(inputs);
-  const std::int64_t batch = std::exchange(n.batch, 1);
-  const RelativeBias& bias = *attention.encoding.bias;
-  Numbers gradients(static_cast<std::size_t>(parameter_count(bias)));
-  for (std::int64_t b = 0; b < batch; ++b) {
-    const ConstScoresView row{d_bias.data() + b * strides_bhqk(n).batch, DType::f64, n,
-                              strides_bhqk(n)};
-    require(add_bias_gradient(gradients, bias, row, row_positions(positions, n, b)));
-  }
-  return gradients;
 }
 
 double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {

@@ -15,7 +15,6 @@ namespace rotary::test {
 struct AttentionNumbers {
   std::vector<double> out = {};
   std::vector<double> log_sum_exp = {};  // -Inf if the query sees no key
-  std::vector<double> weights = {};
   std::vector<double> d_q = {};
   std::vector<double> d_k = {};
   std::vector<double> d_v = {};
@@ -37,16 +36,6 @@ struct AttentionCall {
 
 // d_out: the loss's gradient with respect to out.
 [[nodiscard]] AttentionNumbers by_calls(const AttentionCall& call, const reference::Heads& d_out);
-// The reference gives no d_parameters, so the library computes them from the reference's d_bias.
-[[nodiscard]] AttentionNumbers by_reference(const reference::AttentionInputs& inputs,
-                                            const reference::Attention& attention,
-                                            const reference::Heads& d_out);
-
-// The gradients of the bias's parameters, from the gradient of the biased scores,
-// [batch][heads][queries][keys].
-[[nodiscard]] std::vector<double> parameter_gradients(const reference::AttentionInputs& inputs,
-                                                      const reference::Attention& attention,
-                                                      const std::vector<double>& d_bias);
 
 // NaN if a list holds a NaN or the sizes differ: no bound allows it. Equal infinities differ by 0.
 [[nodiscard]] double largest_difference(const std::vector<double>& a, const std::vector<double>& b);

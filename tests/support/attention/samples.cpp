@@ -13,7 +13,6 @@ namespace rotary::test {
 namespace {
 
 using reference::AttentionEncoding;
-using reference::Order;
 using reference::Rotary;
 using reference::ShawVectors;
 
@@ -37,9 +36,16 @@ Rotary rotary(const AttentionShape& shape, Pairing pairing) {
           .attention_factor = 1.2};
 }
 
+std::vector<double>& t5_table(std::int64_t heads) {
+  static std::map<std::int64_t, std::vector<double>> tables;
+  std::vector<double>& table = tables[heads];
+  if (table.empty()) table = numbers(8 * heads, 27);
+  return table;
+}
+
 T5Bias t5(const AttentionShape& shape, T5Direction direction) {
   return {.buckets = {.buckets = 8, .max_distance = 20, .direction = direction},
-          .table = matrix_of(attention_t5_table(shape.heads), shape.heads)};
+          .table = matrix_of(t5_table(shape.heads), shape.heads)};
 }
 
 Fire fire(const AttentionShape& shape) {
@@ -124,12 +130,6 @@ reference::AttentionInputs random_inputs(const AttentionShape& shape, std::uint6
   return {random_heads(q, seed), random_heads(k, seed + 1), random_heads(v, seed + 2)};
 }
 
-Extents out_extents(const reference::AttentionInputs& inputs) noexcept {
-  Extents extents = inputs.q.extents;
-  extents.features = inputs.v.extents.features;
-  return extents;
-}
-
 HeadsView view_of(reference::Heads& heads) noexcept {
   return {heads.values.data(), DType::f64, heads.extents, strides_bthd(heads.extents)};
 }
@@ -146,64 +146,11 @@ ConstTableView matrix_of(const std::vector<double>& values, std::int64_t columns
           .row_stride = columns};
 }
 
-std::vector<double>& attention_t5_table(std::int64_t heads) {
-  static std::map<std::int64_t, std::vector<double>> tables;
-  std::vector<double>& table = tables[heads];
-  if (table.empty()) table = numbers(8 * heads, 27);
-  return table;
-}
-
 std::vector<EncodingSample> attention_encodings(const AttentionShape& shape) {
   std::vector<EncodingSample> all = rotary_encodings(shape);
   append(all, bias_encodings(shape));
   append(all, vector_encodings(shape));
   return all;
-}
-
-std::vector<MaskSample> attention_masks() {
-  std::vector<MaskSample> masks = {
-      {"bidirectional", {}},
-      {"causal", {.mask = {.order = Order::causal}}},
-      {"window", {.mask = {.left = 2, .right = 1}}},
-      {"causal window and sink", {.mask = {.order = Order::causal, .left = 1, .sinks = 1}}},
-      {"padding", {.mask = {.keys = {1, 1, 0, 1, 0, 0, 1, 1, 1, 1}}}},
-      {"causal padding",
-       {.mask = {.order = Order::causal, .keys = {0, 0, 1, 1, 1, 1, 1, 1, 0, 0}}}}};
-  reference::Attention packed{.mask = {.order = Order::causal,
-                                       .query_documents = {5, 9, 9, 9, 1, 1, 1, 2},
-                                       .key_documents = {5, 5, 9, 9, 9, 1, 1, 1, 1, 2}},
-                              .query_positions = {1, 0, 1, 2, 1, 2, 3, 0},
-                              .key_positions = {0, 1, 0, 1, 2, 0, 1, 2, 3, 0}};
-  masks.push_back({"packed", packed});
-  packed.mask.order = Order::bidirectional;
-  packed.mask.left = 1;
-  packed.mask.sinks = 1;
-  masks.push_back({"packed window and sinks", packed});
-  for (MaskSample& mask : masks) {
-    mask.attention.scale = 0.7;
-    mask.attention.query_factors = positive(8, 28);
-  }
-  return masks;
-}
-
-reference::Attention with_encoding(const MaskSample& mask, const EncodingSample& encoding) {
-  reference::Attention attention = mask.attention;
-  attention.encoding = encoding.encoding;
-  return attention;
-}
-
-PositionLists position_lists(const reference::AttentionInputs& inputs,
-                             const reference::Attention& attention) {
-  PositionLists lists{attention.query_positions, attention.key_positions};
-  const std::int64_t keys = inputs.k.extents.tokens;
-  const std::int64_t queries = inputs.q.extents.tokens;
-  for (std::int64_t b = 0; b < inputs.q.extents.batch; ++b) {
-    for (std::int64_t i = 0; i < queries && attention.query_positions.empty(); ++i)
-      lists.queries.push_back(keys - queries + i);
-    for (std::int64_t j = 0; j < keys && attention.key_positions.empty(); ++j)
-      lists.keys.push_back(j);
-  }
-  return lists;
 }
 
 }  // namespace rotary::test
