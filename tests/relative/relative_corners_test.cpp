@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Corner cases: packed, distant and reversed positions, FIRE's pieces, and table rows that no
-// position reaches.
+// Corner cases: FIRE's pieces, and table rows that no position reaches. The fuzz target relative
+// compares biases and gradients at any positions and strides.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,116 +12,14 @@
 #include "rotary/cope.hpp"
 #include "rotary/relative_bias.hpp"
 #include "rotary/shaw.hpp"
-#include "support/cases.hpp"
 #include "support/result.hpp"
-#include "support/tensor.hpp"
 
 namespace rotary {
 namespace {
 
-using test::HeadIndex;
-using test::Layout;
-using test::Sample;
-using test::Tensor;
 using Numbers = std::vector<double>;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-struct Places {
-  std::vector<std::int64_t> queries;
-  std::vector<std::int64_t> keys;
-  [[nodiscard]] BiasPositions positions() const { return {.queries = queries, .keys = keys}; }
-};
-
-// Packed documents with few distances; two tokens; tokens too far apart for a table by distance.
-std::vector<Places> places() {
-  const std::int64_t far = std::int64_t{1} << 61;
-  return {{{0, 1, 2, 0, 1, 0}, {0, 1, 2, 3, 0, 1, 5, -4}},
-          {{7, 7}, {7, 9}},
-          {{3, -far, 200000}, {far, 0, 3, 3, -1000}}};
-}
-
-TEST(RelativeCorners, PositionListsGiveEachPairsBias) {
-  for (const Sample& sample : test::samples()) {
-    SCOPED_TRACE(sample.name);
-    for (const Places& where : places()) {
-      const Extents extents{.batch = 2,
-                            .tokens = static_cast<std::int64_t>(where.queries.size()),
-                            .heads = 3,
-                            .features = static_cast<std::int64_t>(where.keys.size())};
-      for (const Layout layout : test::all_layouts) {
-        const DType dtype = layout == Layout::padded ? DType::f32 : DType::f64;
-        Tensor out({.dtype = dtype, .extents = extents, .layout = layout});
-        test::require(fill_bias(test::scores_of(out.view()), sample.bias, where.positions()));
-        ASSERT_TRUE(out.guards_intact());
-        test::for_each_element(extents, [&](const HeadIndex& index, std::int64_t column) {
-          const double one = test::value_of(
-              bias_at(sample.bias, {.head = index.head,
-                                    .query = where.queries[static_cast<std::size_t>(index.token)],
-                                    .key = where.keys[static_cast<std::size_t>(column)]}));
-          ASSERT_EQ(out.at(index, column),
-                    dtype == DType::f32 ? static_cast<double>(static_cast<float>(one)) : one);
-        });
-      }
-    }
-  }
-}
-
-TEST(RelativeCorners, ReversedRowsAndColumnsGiveTheSameBiases) {
-  for (const DType dtype : test::all_dtypes) {
-    for (const Sample& sample : test::samples()) {
-      Tensor forward(test::scores_shape(dtype, 4, 6));
-      Tensor backward = forward;
-      const BiasRange range{.first_query = 2, .first_key = 1};
-      test::require(fill_bias(test::scores_of(forward.view()), sample.bias, range));
-      ScoresView view = test::scores_of(backward.view());
-      view.data =
-          static_cast<std::byte*>(view.data) + (3 * view.strides.query + 5) * size_in_bytes(dtype);
-      view.strides.query = -view.strides.query;
-      view.strides.key = -1;
-      test::require(fill_bias(view, sample.bias, range));
-      test::for_each_element(forward.extents(), [&](const HeadIndex& index, std::int64_t key) {
-        ASSERT_EQ(backward.bits_at({.token = 3 - index.token, .head = index.head}, 5 - key),
-                  forward.bits_at(index, key));
-      });
-    }
-  }
-}
-
-// The gradient of a block is the sum of its elements' gradients: fewer than 2^9 terms in double.
-TEST(RelativeCorners, GradientsOfPositionListsAddUp) {
-  for (const Sample& sample : test::samples()) {
-    SCOPED_TRACE(sample.name);
-    const auto count = static_cast<std::size_t>(parameter_count(sample.bias));
-    for (const Places& where : places()) {
-      const Extents extents{.batch = 2,
-                            .tokens = static_cast<std::int64_t>(where.queries.size()),
-                            .heads = 3,
-                            .features = static_cast<std::int64_t>(where.keys.size())};
-      const Tensor d_bias = test::random_tensor({DType::f64, extents, Layout::bthd}, 7);
-      Numbers whole(count);
-      test::require(
-          add_bias_gradient(whole, sample.bias, test::scores_of(d_bias.view()), where.positions()));
-      Numbers wanted(count);
-      Numbers magnitudes(count);
-      test::for_each_element(extents, [&](const HeadIndex& index, std::int64_t column) {
-        Tensor one(test::scores_shape(DType::f64, 1, 1));
-        one.set({.head = index.head}, 0, d_bias.at(index, column));
-        Numbers gradient(count);
-        test::require(add_bias_gradient(
-            gradient, sample.bias, test::scores_of(std::as_const(one).view()),
-            BiasRange{.first_query = where.queries[static_cast<std::size_t>(index.token)],
-                      .first_key = where.keys[static_cast<std::size_t>(column)]}));
-        for (std::size_t i = 0; i < count; ++i) {
-          wanted[i] += gradient[i];
-          magnitudes[i] += std::abs(gradient[i]);
-        }
-      });
-      for (std::size_t i = 0; i < count; ++i)
-        ASSERT_NEAR(whole[i], wanted[i], 0x1p-45 * magnitudes[i]) << i;
-    }
-  }
-}
 
 // The input x of FIRE's network at distance 37, if the query is within the threshold.
 const double x_of_37 = std::log1p(37.0) / (std::log1p(512.0) + 1e-6);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Relative encodings refuse bad arguments, naming the requirement and the value, and write nothing.
-// Sizes of 0 and 1 are valid.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,7 +20,6 @@ namespace rotary {
 namespace {
 
 using test::refused;
-using test::Sample;
 using test::Tensor;
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -172,22 +170,6 @@ TEST(RelativeErrors, ElementsRepeatedTooOftenAreRefused) {
   view.extents.batch = std::int64_t{1} << 35;
   refused(add_bias_gradient(gradients, bias, view, BiasRange{}),
           {"d_bias: elements that a stride of 0 repeats", "2^36", "batch 34359738368"});
-}
-
-TEST(RelativeErrors, EmptyViewsAreAccepted) {
-  for (const Sample& sample : test::samples()) {
-    SCOPED_TRACE(sample.name);
-    std::vector<double> gradients(static_cast<std::size_t>(parameter_count(sample.bias)));
-    for (const ScoresExtents& extents : {ScoresExtents{1, 3, 0, 5}, ScoresExtents{1, 3, 5, 0},
-                                         ScoresExtents{0, 3, 5, 5}, ScoresExtents{1, 3, 0, 0}}) {
-      const ScoresView view{nullptr, DType::bf16, extents, strides_bhqk(extents)};
-      EXPECT_TRUE(fill_bias(view, sample.bias, BiasRange{}).ok());
-      EXPECT_TRUE(add_bias_gradient(gradients, sample.bias, view, BiasRange{}).ok());
-    }
-    EXPECT_EQ(gradients, std::vector<double>(gradients.size()));
-    Tensor one(test::scores_shape(DType::f32, 1, 1));
-    EXPECT_TRUE(fill_bias(test::scores_of(one.view()), sample.bias, BiasRange{}).ok());
-  }
 }
 
 // A parameter is valid at the bounds that ParameterFacts states, and refused one step beyond.

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shaw's vectors and CoPE: decode steps, CoPE's gradients against finite differences, and errors.
-// The fuzz target relative compares Shaw's vectors and CoPE with the long double reference.
+// Shaw's vectors and CoPE: decode steps and errors. The fuzz target relative compares both with the
+// long double reference, and tests/golden compares their gradients with torch.
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <utility>
 
-#include "reference/relative.hpp"
 #include "relative/samples.hpp"
 #include "rotary/cope.hpp"
 #include "rotary/relative_bias.hpp"
@@ -107,16 +105,6 @@ struct CopeCase {
   std::int64_t features = 3;
 };
 
-std::vector<CopeCase> cope_cases() {
-  return {{{3, 0}},
-          {{0, 0}, 8, 8, 20},
-          {{7, 0}, 1},
-          {{-2, -2}, 4, 4, 1},
-          {{0, 0}, 1, 1, 2, 1},
-          {{5, 9}, 2, 3},
-          {{std::int64_t{1} << 40, (std::int64_t{1} << 40) - 2}, 3, 6, 9, 2}};
-}
-
 Extents scores_extents(const CopeCase& c) {
   return {.batch = 2, .tokens = c.queries, .heads = 3, .features = c.keys};
 }
@@ -144,78 +132,6 @@ TEST(ContextualPositions, DecodeStepsHaveTheBitsOfOneCall) {
     test::require(add_cope(scores, query, cope, BiasRange{.first_query = row}));
   }
   EXPECT_EQ(step.all_bits(), whole.all_bits());
-}
-
-double sum_of_products(const Tensor& a, const Tensor& b) {
-  double sum = 0;
-  test::for_each_element(a.extents(), [&](const HeadIndex& index, std::int64_t f) {
-    sum += a.at(index, f) * b.at(index, f);
-  });
-  return sum;
-}
-
-// Computes derivatives of the loss by central differences of the library's sums in double. With
-// step s = 2^-17, rounding contributes 2^-52 / s and the step s^2, relative to a sum below 2^15. So
-// neither exceeds 2^-19.
-class CopeGradient : public testing::Test {
- protected:
-  static constexpr double step = 0x1p-17;
-  static constexpr double tolerance = 1e-5;
-
-  void set_up_case(const CopeCase& c) {
-    current = c;
-    numbers = random_numbers(c.rows * c.features, 5);
-    q = random_tensor({DType::f64, heads_extents(c), Layout::bthd}, 1);
-    scores = random_tensor({DType::f64, scores_extents(c), Layout::bhtd}, 2);
-    d_scores = random_tensor({DType::f64, scores_extents(c), Layout::bhtd}, 3);
-  }
-  [[nodiscard]] Cope cope() const { return {test::matrix_of_rows(numbers, current.rows)}; }
-  [[nodiscard]] double loss() const {
-    Tensor written = scores;
-    test::require(add_cope(test::scores_of(written.view()), q.view(), cope(), current.range));
-    return sum_of_products(written, d_scores);
-  }
-  [[nodiscard]] double difference(const std::function<void(double)>& set, double at) const {
-    set(at + step);
-    const double above = loss();
-    set(at - step);
-    const double below = loss();
-    set(at);
-    return (above - below) / (2 * step);
-  }
-
-  CopeCase current;
-  std::vector<double> numbers;
-  Tensor q{{.dtype = DType::f64, .extents = {}}};
-  Tensor scores{{.dtype = DType::f64, .extents = {}}};
-  Tensor d_scores{{.dtype = DType::f64, .extents = {}}};
-};
-
-TEST_F(CopeGradient, EqualsFiniteDifferences) {
-  for (const CopeCase& c : cope_cases()) {
-    set_up_case(c);
-    Tensor d_input({.dtype = DType::f64, .extents = scores_extents(c), .layout = Layout::padded});
-    Tensor d_q({.dtype = DType::f64, .extents = heads_extents(c)});
-    std::vector<double> d_table(numbers.size(), 0.5);
-    test::require(
-        add_cope_gradient({test::scores_of(d_input.view()), d_q.view(), d_table},
-                          {test::scores_of(std::as_const(scores).view()), std::as_const(q).view()},
-                          cope(), test::scores_of(std::as_const(d_scores).view()), c.range));
-    ASSERT_TRUE(d_input.guards_intact());
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      const auto set = [&](double value) { numbers[i] = value; };
-      ASSERT_NEAR(d_table[i] - 0.5, difference(set, numbers[i]), tolerance);
-    }
-    test::for_each_element(q.extents(), [&](const HeadIndex& index, std::int64_t f) {
-      const auto set = [&](double value) { q.set(index, f, value); };
-      ASSERT_NEAR(d_q.at(index, f), difference(set, q.at(index, f)), tolerance);
-    });
-    test::for_each_element(scores.extents(), [&](const HeadIndex& index, std::int64_t key) {
-      const auto set = [&](double value) { scores.set(index, key, value); };
-      ASSERT_NEAR(d_input.at(index, key), difference(set, scores.at(index, key)), tolerance)
-          << index.token << ' ' << key;
-    });
-  }
 }
 
 TEST(ContextualPositions, RefuseViewsThatDoNotFitAndKeepNaN) {
