@@ -9,18 +9,16 @@ as the published onnx package computes them.
 import argparse
 import base64
 import json
-import os
 import pathlib
-import shutil
 import subprocess
 import sys
 
 import numpy
 
-HERE = pathlib.Path(__file__).parent
+from wheels import python_with
+
+HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-PINS = HERE / "onnx.txt"
-PACKAGES = ROOT / "build/golden/onnx"
 FILE = ROOT / "tests/golden/onnx_vectors.json"
 
 # Operand names by index; an empty name means an omitted operand.
@@ -45,8 +43,7 @@ def main():
     try:
         made = made_by_packages()
     except subprocess.CalledProcessError as error:
-        print(f"golden: {' '.join(error.cmd[1:5])} … must succeed, got exit code "
-              f"{error.returncode}", file=sys.stderr)
+        print(f"golden: {error}", file=sys.stderr)
         return 1
     if arguments.write:
         FILE.write_text(made, encoding="utf-8")
@@ -55,19 +52,10 @@ def main():
 
 
 def made_by_packages():
-    """Returns the file's text, made by another interpreter that finds the pinned packages first."""
-    stamp = PACKAGES / "done"
-    pins = PINS.read_text(encoding="utf-8")
-    if not stamp.exists() or stamp.read_text(encoding="utf-8") != pins:
-        shutil.rmtree(PACKAGES, ignore_errors=True)
-        subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps",
-                        "--only-binary=:all:", "--require-hashes", "--target", str(PACKAGES), "-r",
-                        str(PINS)], check=True)
-        stamp.write_text(pins, encoding="utf-8")
-    environment = dict(os.environ, PYTHONPATH=str(PACKAGES))
-    made = subprocess.run([sys.executable, "-B", "-W", "ignore", str(HERE / "onnx_vectors.py"),
-                           "--print"], check=True, env=environment, stdout=subprocess.PIPE)
-    return made.stdout.decode()
+    """Returns the file's text, made by an interpreter with the pinned packages."""
+    python = python_with(HERE / "onnx.txt", ROOT / "build/golden/environments")
+    return subprocess.run([python, "-B", "-W", "ignore", HERE / "onnx_vectors.py", "--print"],
+                          check=True, text=True, stdout=subprocess.PIPE).stdout
 
 
 def collected():

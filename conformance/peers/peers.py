@@ -62,7 +62,8 @@ def main(words):
         if options.update:
             documents.write(ROOT / "docs/peers.md", topic.table(report), topic.markers)
             print("written: docs/peers.md", file=sys.stderr)
-    except (environment.PeersError, documents.MarkerError) as error:
+    except (environment.PeersError, documents.MarkerError,
+            subprocess.CalledProcessError) as error:
         print(f"peers: {error}", file=sys.stderr)
         return 1
     return 0

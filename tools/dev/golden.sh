@@ -24,7 +24,7 @@ cmd_golden() {
       /usr/bin/python3 -B conformance/golden/gguf/gguf_files.py build/release/bin/rotary "${@:2}"
       ;;
     --onnx)
-      install_packages "${packages_golden[@]}"
+      install_packages "${packages_golden[@]}" python3-venv
       /usr/bin/python3 -B conformance/golden/onnx_vectors.py "${@:2}"
       (($# == 1)) || return 0
       install_packages "${packages_build[@]}" "${packages_test[@]}"

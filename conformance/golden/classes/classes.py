@@ -23,13 +23,12 @@ import sys
 
 from judge import Verdict, judged, judged_form
 from keep import ROOT, recorded, recorded_form, write
-from scratch import python_with
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from positions import compare_positions, makers  # noqa: E402
-from wheels import WheelError  # noqa: E402
+from wheels import WheelError, python_with  # noqa: E402
 
 FILE = HERE / "settings.json"
 SETTINGS = json.loads(FILE.read_text(encoding="utf-8"))

@@ -4,7 +4,7 @@ with rope keys written in every form; prints a JSON line for each.
 
     forms.py SETTINGS.json [MODEL_TYPE]...
 
-Runs in scratch.py's environment. The config is the class's default without rope keys. A line has
+Runs in classes.py's environment. The config is the class's default without rope keys. A line has
 the config with one form's keys, and the class's frequencies and factors, or its exception.
 """
 

@@ -23,9 +23,12 @@ import subprocess
 import sys
 
 from judge import Verdict, ask, judged
-from scratch import python_with
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from wheels import python_with  # noqa: E402
+
 ROOT = HERE.parents[2]
 OF_CONTEXT = ("dynamic", "longrope")
 MOST_SECONDS = 20  # per forward pass; some loop over experts or states in Python

@@ -3,7 +3,7 @@
 
     rope_index.py COUNT [--old MODEL=FILE]... [--vllm FILE]
 
-Runs in scratch.py's environment. --old: modeling_MODEL.py of an older release, for the convention
+Runs in classes.py's environment. --old: modeling_MODEL.py of an older release, for the convention
 MODEL-RELEASE. --vllm: vllm/model_executor/models/qwen2_5_vl.py. A line has the convention of
 include/rotary/m_rope.hpp, the changed members, the groups as options of `rotary positions`, ids
 [axes][tokens] and delta (null if the class has none).

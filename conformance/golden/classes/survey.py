@@ -3,7 +3,7 @@
 
     survey.py SETTINGS.json [MODEL_TYPE]...
 
-Runs in scratch.py's environment. A line has the config, and each layer type's frequencies, factor
+Runs in classes.py's environment. A line has the config, and each layer type's frequencies, factor
 and rows. It also has the layers that rotate in the model's forward pass on torch's meta device,
 which has shapes but no numbers. Exceptions of other projects' code are answers.
 """

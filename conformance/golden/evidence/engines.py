@@ -11,9 +11,8 @@ import sys
 import zipfile
 
 from names import BUILD, architecture_among, architectures, families, language_models, pins
-from scratch import python_with
 from sizes import OWN, SIZES
-from wheels import wheel_of
+from wheels import python_with, wheel_of
 
 from cells import Model
 

@@ -10,7 +10,7 @@ import sys
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path += [str(ROOT / "conformance/golden"), str(ROOT / "conformance/golden/classes")]
+sys.path.append(str(ROOT / "conformance/golden"))
 BUILD = ROOT / "build/golden"
 READINGS = ROOT / "build/release/bin/rotary_readings"
 

@@ -8,38 +8,22 @@ with the reduced ones of tests/golden/gguf.
 
 import argparse
 import pathlib
-import re
 import subprocess
 import sys
-import tarfile
 
 import reduce
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "conformance/golden"))
+
+from wheels import llama_cpp  # noqa: E402
+
 FOLDER = ROOT / "tests/golden/gguf"
 BUILD = ROOT / "build/golden/gguf"
-PINS = ROOT / "conformance/peers/ggml.txt"
 
 
 class GgufError(Exception):
     """A file or answer differs from what is required."""
-
-
-def source_distribution():
-    """The path of llama.cpp's tree, downloaded and unpacked if missing."""
-    [version] = re.findall(r"==([\d.]+)", PINS.read_text(encoding="utf-8"))
-    name = f"llama_cpp_python-{version}"
-    inside = f"{name}/vendor/llama.cpp"
-    if not (BUILD / inside).exists():
-        BUILD.mkdir(parents=True, exist_ok=True)
-        print(f"download {name}", file=sys.stderr)
-        subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps",
-                        "--require-hashes", "--no-binary", "llama-cpp-python", "--dest", BUILD,
-                        "-r", PINS], check=True)
-        with tarfile.open(BUILD / f"{name}.tar.gz") as tar:
-            tar.extractall(BUILD, [each for each in tar.getmembers()
-                                   if each.name.startswith(inside + "/")])
-    return BUILD / inside
 
 
 def inspected(tool, path):
@@ -49,10 +33,10 @@ def inspected(tool, path):
     return result.stdout
 
 
-def check_vocabularies(tool, llama_cpp, write):
+def check_vocabularies(tool, sources, write):
     """Returns the number of files; each must reduce to the kept file and give the same answers."""
-    sys.path.insert(0, str(llama_cpp / "gguf-py"))
-    files = sorted((llama_cpp / "models").glob("ggml-vocab-*.gguf"))
+    sys.path.insert(0, str(sources / "gguf-py"))
+    files = sorted((sources / "models").glob("ggml-vocab-*.gguf"))
     for path in files:
         kept = FOLDER / path.name.removeprefix("ggml-")
         made = reduce.reduced(path)
@@ -65,12 +49,12 @@ def check_vocabularies(tool, llama_cpp, write):
     return len(files)
 
 
-def convert(python, llama_cpp, write):
+def convert(python, sources, write):
     """Makes the pairs again with an interpreter that has torch and transformers."""
     made = BUILD / "pairs"
     made.mkdir(exist_ok=True)
     subprocess.run([python, "-B", str(pathlib.Path(__file__).with_name("convert.py")),
-                    str(llama_cpp), str(FOLDER / "pairs" if write else made)], check=True)
+                    str(sources), str(FOLDER / "pairs" if write else made)], check=True)
     for path in sorted(made.glob("*.gguf")):
         if not write and path.read_bytes() != (FOLDER / "pairs" / path.name).read_bytes():
             raise GgufError(f"{path.name} must be made again byte by byte")
@@ -86,10 +70,10 @@ def main():
                              "has torch and transformers 5.23.0")
     arguments = parser.parse_args()
     try:
-        llama_cpp = source_distribution()
-        count = check_vocabularies(arguments.tool, llama_cpp, arguments.write)
+        sources = llama_cpp(BUILD)
+        count = check_vocabularies(arguments.tool, sources, arguments.write)
         if arguments.convert:
-            convert(arguments.convert, llama_cpp, arguments.write)
+            convert(arguments.convert, sources, arguments.write)
     except (GgufError, subprocess.CalledProcessError) as error:
         print(f"golden: {error}", file=sys.stderr)
         return 1

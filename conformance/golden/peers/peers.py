@@ -19,10 +19,10 @@ import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-sys.path[:0] = [str(HERE.parent), str(HERE.parent / "classes")]
+sys.path.insert(0, str(HERE.parent))
 
 from definitions import load_definitions  # noqa: E402
-from scratch import python_with  # noqa: E402
+from wheels import python_with  # noqa: E402
 
 TOOL = ROOT / "build/release/bin/rotary"
 WHEELS = ROOT / "build/golden/peers"
