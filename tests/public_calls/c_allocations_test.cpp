@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The decode step in C allocates nothing, and rows that no machine has memory for are an error.
+// Calls in C allocate nothing, also if threads run their parts. Rows that no machine has memory for
+// are an error.
 #include <gtest/gtest.h>
 
 #include "public_calls/c_call.hpp"
+#include "rotary/rotary_threads.h"
 #include "support/counted_new.hpp"
 
 namespace rotary::test {
@@ -24,27 +26,33 @@ std::size_t allocations_of(Call call) {
   return after - before;
 }
 
+constexpr std::int64_t token_count = 200;  // enough for a part for each thread
+
 Outcome expect_no_allocations(rotary_rotations* rotations) {
   rotary_positions next = ROTARY_POSITIONS_INIT;
   next.first = 90;
-  next.tokens = 3;
+  next.tokens = token_count;
   rotary_rotate_options options = ROTARY_ROTATE_OPTIONS_INIT;
-  const rotary_executor executor = ROTARY_EXECUTOR_INIT;
+  rotary_executor executor = ROTARY_EXECUTOR_INIT;
+  rotary_threads* threads = nullptr;
+  EXPECT_EQ(rotary_threads_start(3, &threads), ROTARY_OK);
+  EXPECT_EQ(rotary_threads_executor(threads, &executor), ROTARY_OK);
   options.executor = &executor;
-  const rotary_heads_view q = c_view({1, 3, 2, 16});
-  const rotary_heads_view k = c_view({1, 3, 2, 16});
+  const rotary_heads_view q = c_view({1, token_count, 2, 16});
+  const rotary_heads_view k = c_view({1, token_count, 2, 16});
   const auto remake = [&] { return rotary_rotations_remake(rotations, c_frequencies(), &next); };
   EXPECT_EQ(allocations_of(remake), 0U);
   EXPECT_EQ(allocations_of([&] { return rotary_rotate(&q, &k, rotations, &options); }), 0U);
   EXPECT_EQ(allocations_of([&] { return rotary_rotate_qk(&q, &k, rotations, nullptr); }), 0U);
+  rotary_threads_stop(threads);
   return {};
 }
 
-TEST(CAllocations, TheDecodeStepAllocatesNothing) {
+TEST(CAllocations, RemakingAndRotatingAllocateNothing) {
   begin_operands();
   const Outcome outcome = with_made<rotary_rotations>(
       [](rotary_rotations** out) {
-        EXPECT_GT(allocations_of([out] { return make_rotations_for(4, out); }), 0U);
+        EXPECT_GT(allocations_of([out] { return make_rotations_for(token_count, out); }), 0U);
         return ROTARY_OK;
       },
       expect_no_allocations);

@@ -3,12 +3,9 @@
 // and idle threads take no processor time.
 #include <gtest/gtest.h>
 #include <sched.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -18,7 +15,6 @@
 #include <vector>
 
 #include "rotary/threads.hpp"
-#include "support/refusals.hpp"
 #include "support/result.hpp"
 
 namespace rotary {
@@ -118,35 +114,6 @@ TEST(System, ThreadsWithoutWorkSleep) {
   const double before = cpu_seconds();
   std::this_thread::sleep_for(milliseconds(250));
   EXPECT_LT(cpu_seconds() - before, 0.1);
-}
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool memory_is_mapped_by_a_sanitizer = true;
-#else
-constexpr bool memory_is_mapped_by_a_sanitizer = false;
-#endif
-
-std::int64_t mapped_bytes() {
-  std::int64_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  return pages * sysconf(_SC_PAGESIZE);
-}
-
-// Each thread maps a stack, usually 8 MiB, so the memory limit stops the start of threads.
-TEST(System, TooManyThreadsAreAnErrorAndLeaveNone) {
-  if (memory_is_mapped_by_a_sanitizer) GTEST_SKIP() << "a limit on memory would stop the sanitizer";
-  rlimit before{};
-  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
-  rlimit low = before;
-  low.rlim_cur = static_cast<rlim_t>(mapped_bytes() + (std::int64_t{128} << 20));
-  ASSERT_EQ(setrlimit(RLIMIT_AS, &low), 0);
-  rlimit now{};
-  ASSERT_EQ(getrlimit(RLIMIT_AS, &now), 0);
-  if (now.rlim_cur != low.rlim_cur) GTEST_SKIP() << "qemu-user obeys no limit on memory";
-  const auto threads = Threads::start(1024);
-  ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
-  test::refused(threads, {"threads"}, ErrorCode::out_of_memory);
-  EXPECT_TRUE(become_threads_named_rotary(0));
 }
 
 }  // namespace
