@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <numeric>
 #include <vector>
 
 #include "rotary/kv_cache.hpp"
@@ -16,6 +15,7 @@
 namespace rotary {
 namespace {
 
+using test::Int8Heads;
 using test::Tensor;
 
 // One head of 6 bf16 features, so a cache line holds five tokens.
@@ -25,40 +25,36 @@ constexpr HeadWindow window{
 
 ConsecutivePositions from(std::int64_t first) { return {.first = first, .tokens = extents.tokens}; }
 
-// Token t gets slot 7 t modulo 130, so different parts store neighbouring slots.
-std::vector<std::int64_t> spread_slots() {
-  std::vector<std::int64_t> slots(static_cast<std::size_t>(extents.tokens));
-  for (std::size_t t = 0; t < slots.size(); ++t) {
-    slots[t] = static_cast<std::int64_t>(t) * 7 % extents.tokens;
-  }
-  return slots;
-}
-
-TEST(CacheOnThreads, AppendGivesTheBytesOfOneThread) {
+class CacheOnThreads : public testing::Test {
+ protected:
   const Threads threads = test::value_of(Threads::start(3));
   const Frequencies frequencies = test::frequencies_of(window, 1.25);
+  const Rotations by =
+      test::value_of(make_shift({frequencies, from(9000)}, {frequencies, from(20)}));
+};
+
+TEST_F(CacheOnThreads, AppendGivesTheBytesOfOneThread) {
   const Rotations rotations = test::rotations_of(frequencies, from(9000));
   const Tensor k = test::random_tensor({.extents = extents}, 90);
   const Tensor v = test::random_tensor({.extents = extents}, 91);
-  const std::vector<std::int64_t> slots = spread_slots();
+  // Token t gets slot 7 t modulo 130, so different parts store neighbouring slots.
+  std::vector<std::int64_t> slots;
+  for (std::int64_t t = 0; t < extents.tokens; ++t) slots.push_back(t * 7 % extents.tokens);
+  const auto append_to = [&](Tensor& k_cache, Tensor& v_cache, const Executor& executor) {
+    test::require(append({k_cache.view(), {v_cache.view()}}, {.k = k.view(), .v = {v.view()}},
+                         slots_of(slots), {.rotations = &rotations, .executor = executor}));
+  };
   Tensor whole_k({.dtype = DType::bf16, .extents = extents});
   Tensor whole_v({.dtype = DType::f32, .extents = extents});
   Tensor cut_k = whole_k;
   Tensor cut_v = whole_v;
-  const KvHeads heads{.k = k.view(), .v = {v.view()}};
-  test::require(append({whole_k.view(), {whole_v.view()}}, heads, slots_of(slots),
-                       {.rotations = &rotations}));
-  test::require(append({cut_k.view(), {cut_v.view()}}, heads, slots_of(slots),
-                       {.rotations = &rotations, .executor = threads.executor()}));
+  append_to(whole_k, whole_v, {});
+  append_to(cut_k, cut_v, threads.executor());
   EXPECT_EQ(cut_k.bytes(), whole_k.bytes());
   EXPECT_EQ(cut_v.bytes(), whole_v.bytes());
 }
 
-TEST(CacheOnThreads, ShiftGivesTheBytesOfOneThread) {
-  const Threads threads = test::value_of(Threads::start(3));
-  const Frequencies frequencies = test::frequencies_of(window);
-  const Rotations by =
-      test::value_of(make_shift({frequencies, from(9000)}, {frequencies, from(20)}));
+TEST_F(CacheOnThreads, ShiftGivesTheBytesOfOneThread) {
   Tensor whole = test::random_tensor({.dtype = DType::bf16, .extents = extents}, 92);
   Tensor cut = whole;
   test::require(shift(whole.view(), by));
@@ -66,31 +62,16 @@ TEST(CacheOnThreads, ShiftGivesTheBytesOfOneThread) {
   EXPECT_EQ(cut.bytes(), whole.bytes());
 }
 
-TEST(CacheOnThreads, ShiftOfInt8GivesTheBytesOfOneThread) {
-  const Threads threads = test::value_of(Threads::start(3));
-  const Frequencies frequencies = test::frequencies_of(window);
-  const Rotations by =
-      test::value_of(make_shift({frequencies, from(9000)}, {frequencies, from(20)}));
-  std::vector<std::int8_t> whole(static_cast<std::size_t>(extents.tokens * extents.features));
-  std::iota(whole.begin(), whole.end(), std::int8_t{-128});
-  std::vector<float> whole_scales(static_cast<std::size_t>(extents.tokens), 0.5F);
-  std::vector<std::int8_t> cut = whole;
-  std::vector<float> cut_scales = whole_scales;
-  const auto view = [](std::vector<std::int8_t>& elements, std::vector<float>& scales) {
-    return QuantizedHeadsView{.data = elements.data(),
-                              .scales = scales.data(),
-                              .extents = extents,
-                              .strides = strides_bthd(extents),
-                              .scale_strides = {.batch = extents.tokens, .token = 1, .head = 1}};
-  };
-  test::require(shift(view(whole, whole_scales), by));
-  test::require(shift(view(cut, cut_scales), by, {.executor = threads.executor()}));
-  EXPECT_EQ(cut, whole);
-  EXPECT_EQ(cut_scales, whole_scales);
+TEST_F(CacheOnThreads, ShiftOfInt8GivesTheBytesOfOneThread) {
+  const Int8Heads whole(extents, test::Lying::bthd);
+  const Int8Heads cut(extents, test::Lying::bthd);
+  for (const Int8Heads* const heads : {&whole, &cut}) heads->fill(93, -4, 4);
+  test::require(shift(whole.view(), by));
+  test::require(shift(cut.view(), by, {.executor = threads.executor()}));
+  EXPECT_EQ(cut.bytes(), whole.bytes());
 }
 
-TEST(AttendOnThreads, GivesTheBitsOfOneThread) {
-  const Threads threads = test::value_of(Threads::start(3));
+TEST_F(CacheOnThreads, AttendGivesTheBitsOfOneThread) {
   const test::AttentionShape shape{.queries = 30, .keys = 40, .features = 6, .value_features = 5};
   for (const test::EncodingSample& encoding : test::attention_encodings(shape)) {
     if (encoding.name != "rotary half" && encoding.name != "alibi" && encoding.name != "fire")

@@ -40,36 +40,20 @@ std::int64_t tasks_for(std::int64_t batch, std::int64_t tokens, std::int64_t con
   return counting.tasks();
 }
 
-TEST(Split, FewTokensAreNotSplit) {
-  EXPECT_EQ(tasks_for(1, 0, 8), 0);
-  EXPECT_EQ(tasks_for(0, 100, 8), 0);
-  EXPECT_EQ(tasks_for(1, 1, 8), 0);
-  EXPECT_EQ(tasks_for(1, 63, 8), 0);
-  EXPECT_EQ(tasks_for(63, 1, 8), 0);
-  EXPECT_EQ(tasks_for(9, 7, 8), 0);
-}
-
-TEST(Split, TokensOfAllBatchRowsCount) {
-  EXPECT_EQ(tasks_for(64, 1, 8), 2);
-  EXPECT_EQ(tasks_for(2, 32, 8), 2);
-  EXPECT_EQ(tasks_for(3, 1000, 8), 8);
-}
-
-TEST(Split, NoPartHasFewerThan32Tokens) {
-  EXPECT_EQ(tasks_for(1, 64, 8), 2);
-  EXPECT_EQ(tasks_for(1, 65, 8), 2);
-  EXPECT_EQ(tasks_for(1, 95, 8), 2);
-  EXPECT_EQ(tasks_for(1, 96, 8), 3);
-  EXPECT_EQ(tasks_for(1, 1000, 64), 31);
-}
-
-TEST(Split, HasNoMoreTasksThanTheConcurrency) {
-  EXPECT_EQ(tasks_for(1, 1000, 2), 2);
-  EXPECT_EQ(tasks_for(1, 1000, 7), 7);
-  EXPECT_EQ(tasks_for(1, 1000, 1), 0);
-  EXPECT_EQ(tasks_for(1, 1000, 0), 0);
-  EXPECT_EQ(tasks_for(1, 1000, -3), 0);
-  EXPECT_EQ(tasks_for(1, 1000, INT64_MAX), 31);
+// Parts have at least 32 tokens, of all batch rows together. There is at most one for each thread.
+TEST(Split, MakesAsManyTasksAsTokensAndConcurrencyAllow) {
+  struct Case {
+    std::int64_t batch, tokens, concurrency, tasks;
+  };
+  for (const Case& each : std::vector<Case>{
+           {1, 0, 8, 0},    {0, 100, 8, 0},    {1, 1, 8, 0},     {1, 63, 8, 0},
+           {63, 1, 8, 0},   {9, 7, 8, 0},      {64, 1, 8, 2},    {2, 32, 8, 2},
+           {3, 1000, 8, 8}, {1, 64, 8, 2},     {1, 65, 8, 2},    {1, 95, 8, 2},
+           {1, 96, 8, 3},   {1, 1000, 64, 31}, {1, 1000, 2, 2},  {1, 1000, 7, 7},
+           {1, 1000, 1, 0}, {1, 1000, 0, 0},   {1, 1000, -3, 0}, {1, 1000, INT64_MAX, 31}}) {
+    EXPECT_EQ(tasks_for(each.batch, each.tokens, each.concurrency), each.tasks)
+        << each.batch << " " << each.tokens << " " << each.concurrency;
+  }
 }
 
 TEST(Split, RunsOnTheCallingThreadWithoutAnExecutor) {
