@@ -259,6 +259,18 @@ TEST(Dialect, MlxRefusesLongRopeWithoutAnOriginalLengthInTheDictionary) {
       4096);
 }
 
+// The A of conversion/phi.py: 0.1 ln(4096 / 128) + 1. The config's factor, 8, is not read.
+TEST(Dialect, LlamaCppKeepsYarnsRuleForPhi3sFactorOfLengths) {
+  const DialectReading reading = reading_of(R"({"model_type": "phi3", "hidden_size": 8,
+    "num_attention_heads": 2, "max_position_embeddings": 4096, "rope_theta": 10000.0,
+    "original_max_position_embeddings": 128, "rope_scaling": {"type": "yarn", "factor": 8.0,
+    "short_factor": [1.0, 1.0], "long_factor": [2.0, 3.0]}})",
+                                            "llama.cpp");
+  const auto& rule = std::get<LongRopeScaling>(reading.model.rotary.front().spec.scaling);
+  EXPECT_EQ(rule.factor, 32);
+  EXPECT_EQ(rule.attention_factor, 0.1 * std::log(32.0) + 1);
+}
+
 TEST(Dialect, ModelsWithoutRotationAreNotRefused) {
   constexpr std::string_view config = R"({"model_type": "gpt2", "n_embd": 128, "n_head": 2,
     "n_layer": 2, "partial_rotary_factor": 0.5})";

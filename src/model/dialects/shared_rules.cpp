@@ -75,12 +75,15 @@ void take_longrope_factor_of_lengths(RuleTarget& target) {
 }
 
 void compute_longrope_attention_factor(RuleTarget& target) {
-  take_longrope_factor_of_lengths(target);
   auto* const longrope = rule_of<LongRopeScaling>(target);
-  if (longrope == nullptr || !longrope->attention_factor) return;
-  // Phi-3's "yarn" has LongRoPE's lists, and keeps YaRN's attention factor.
-  if (*longrope->attention_factor == 0.1 * std::log(longrope->factor) + 1) return;
-  set(target, longrope->attention_factor, std::optional<double>());
+  if (longrope == nullptr) return;
+  // Phi-3's "yarn" has LongRoPE's lists, and YaRN's attention factor.
+  const bool is_yarn = longrope->factor >= 1 &&
+                       longrope->attention_factor == yarn_scale(longrope->factor, 1);
+  take_longrope_factor_of_lengths(target);
+  std::optional<double> factor;
+  if (is_yarn) factor = yarn_scale(longrope->factor, 1);
+  set(target, longrope->attention_factor, factor);
 }
 
 void choose_longrope_list_once(RuleTarget& target) {
