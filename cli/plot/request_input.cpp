@@ -29,8 +29,10 @@ void add_subjects(std::vector<Subject>& subjects, const FigureMaker& maker,
   const ModelSpec model = is_unnamed ? model_of_settings(of_config)
                                      : model_of(config, of_config.config, of_config.resolving);
   print_warnings("plot", model.warnings);
-  const bool takes_one =
-      maker.subjects == Subjects::one || options.layer_type || model.rotary.empty();
+  if (model.rotary.empty())
+    fail(ExitCode::unsupported, "{}: the model has no rotary embedding",
+         input_name(of_config.config));
+  const bool takes_one = maker.subjects == Subjects::one || options.layer_type;
   const std::size_t first =
       takes_one ? choose_rotary(model, {.layer_type = options.layer_type}) : 0;
   const std::size_t end = takes_one ? first + 1 : model.rotary.size();

@@ -80,6 +80,7 @@ class FormsTest(PlotTest):
             (2, ["several axes, and those of config.json have one"], ["axes", self.config]),
             (2, ["--last must be in [1, 127]"], ["axes", "--last", "128"]),
             (5, ["xPos"], ["decay", *xpos]),
+            (5, ["gpt2: the model has no rotary embedding"], ["decay", self.config, "gpt2"]),
         ):
             self.assert_fails(code, parts, "plot", *arguments)
         self.assertEqual(self.run_tool("plot", "decay", "--csv", "--json").returncode, 2)
