@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/message.hpp"
+#include "base/yarn_growth.hpp"
 #include "identify/edits.hpp"
 #include "identify/structure.hpp"
 
@@ -88,7 +89,7 @@ bool is_attention_factor(double seen, const Start& start) {
   const double configured = start.turning.attention_factor;
   std::vector<double> known = {1, configured, configured * configured, 1 / configured};
   const auto add = [&](double scale) {
-    const double formula = 1 + 0.1 * std::log(scale);
+    const double formula = yarn_growth(scale);
     known.insert(known.end(), {formula, formula * formula});
   };
   std::ranges::for_each(common_factors, add);
@@ -204,7 +205,7 @@ void list_attention_factors(const Start& start, EditList& list) {
   if (configured != 1) add(configured * configured, 1e-9);
   const auto factor = factor_of(start.operation.spec.scaling);
   if (factor && *factor > 1) {
-    const double formula = 1 + 0.1 * std::log(*factor);
+    const double formula = yarn_growth(*factor);
     add(formula, 1e-9);
     add(formula * formula, 1e-9);
   }

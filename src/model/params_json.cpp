@@ -14,6 +14,7 @@
 
 #include "base/message.hpp"
 #include "base/spelling.hpp"
+#include "base/yarn_growth.hpp"
 #include "model/json/config_json.hpp"
 #include "model/json/reader.hpp"
 #include "model/model_config.hpp"
@@ -147,9 +148,6 @@ void read_nope_layers(Params& params, ModelSpec& model) {
         .scale = scale, .interval_tokens = static_cast<std::int64_t>(interval_tokens), .offset = 1};
   }
 }
-
-// YaRN's attention factor: 0.1 ln(factor) + 1, or 1 for factors up to 1.
-double yarn_growth(double factor) { return factor <= 1 ? 1 : 0.1 * std::log(factor) + 1; }
 
 // Reads YaRN under Mistral's names: beta is beta_fast, alpha is beta_slow.
 void read_mistral_scaling(Params& params) {

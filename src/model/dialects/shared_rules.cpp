@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
 #include <cstdint>
 #include <optional>
 
+#include "base/yarn_growth.hpp"
 #include "model/dialects/rule_target.hpp"
 #include "model/families.hpp"
 #include "model/words.hpp"
@@ -15,10 +15,6 @@ std::optional<double> ratio_of_lengths(const RuleTarget& target, std::int64_t or
   const auto trained = target.rotary.trained_context_tokens;
   if (!trained || original <= 0) return std::nullopt;
   return static_cast<double>(*trained) / static_cast<double>(original);
-}
-
-double yarn_scale(double factor, double mscale) {
-  return factor <= 1 ? 1 : 0.1 * mscale * std::log(factor) + 1;
 }
 
 }  // namespace
@@ -63,7 +59,7 @@ void compute_yarn_factor_of_mscales(RuleTarget& target) {
   const double all = yarn->mscale_all_dim.value_or(0);
   const bool is_usual = (!yarn->mscale && !yarn->mscale_all_dim) || (mscale != 0 && all != 0);
   std::optional<double> factor;
-  if (!is_usual) factor = yarn_scale(yarn->factor, mscale) / yarn_scale(yarn->factor, all);
+  if (!is_usual) factor = yarn_growth(yarn->factor, mscale) / yarn_growth(yarn->factor, all);
   set(target, yarn->attention_factor, factor);
 }
 
@@ -78,11 +74,11 @@ void compute_longrope_attention_factor(RuleTarget& target) {
   auto* const longrope = rule_of<LongRopeScaling>(target);
   if (longrope == nullptr) return;
   // Phi-3's "yarn" has LongRoPE's lists, and YaRN's attention factor.
-  const bool is_yarn = longrope->factor >= 1 &&
-                       longrope->attention_factor == yarn_scale(longrope->factor, 1);
+  const bool is_yarn =
+      longrope->factor >= 1 && longrope->attention_factor == yarn_growth(longrope->factor);
   take_longrope_factor_of_lengths(target);
   std::optional<double> factor;
-  if (is_yarn) factor = yarn_scale(longrope->factor, 1);
+  if (is_yarn) factor = yarn_growth(longrope->factor);
   set(target, longrope->attention_factor, factor);
 }
 

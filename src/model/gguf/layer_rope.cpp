@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/spelling.hpp"
+#include "base/yarn_growth.hpp"
 #include "model/gguf/rotary_of_layers.hpp"
 
 namespace rotary {
@@ -84,10 +85,6 @@ double base_of(const GgufModelFile& file, LayerKind kind) {
   return own.or_else(of_sliding == SlidingBase::of_full ? full : 10000);
 }
 
-double growth(double factor, double multiplier) {
-  return factor <= 1 ? 1 : 0.1 * multiplier * std::log(factor) + 1;
-}
-
 // rope_yarn_log_mul, divided in float32 as in llama.cpp.
 double yarn_multiplier(const GgufModelFile& file) {
   const bool is_mistral3 = file.row.temperature == GgufTemperature::mistral3;
@@ -101,9 +98,9 @@ double yarn_multiplier(const GgufModelFile& file) {
 // rope.scaling.attn_factor.
 double yarn_factor(const GgufModelFile& file, double factor) {
   const double all = yarn_multiplier(file);
-  if (all == 0) return growth(factor, 1);
+  if (all == 0) return yarn_growth(factor);
   const double one = file.row.name == "deepseek2" && all != 1 ? all : 1;
-  return growth(factor, one) / growth(factor, all);
+  return yarn_growth(factor, one) / yarn_growth(factor, all);
 }
 
 // Reads YaRN's parameters. For other rope types YaRN is off unless a flag turns it on.

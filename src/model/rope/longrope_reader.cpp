@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
-
+#include "base/yarn_growth.hpp"
 #include "model/rope/scaling_readers.hpp"
 
 namespace rotary {
@@ -48,7 +47,7 @@ Scaling read_longrope(RopeReader& reader) { return read_lists(reader); }
 Scaling read_phi3_yarn(RopeReader& reader) {
   LongRopeScaling rule = read_lists(reader);
   if (rule.attention_factor || !(rule.factor > 1)) return rule;
-  rule.attention_factor = 0.1 * std::log(rule.factor) + 1;
+  rule.attention_factor = yarn_growth(rule.factor);
   reader.dispute(
       transformers_5,
       "rope_type yarn of this family is LongRoPE with the attention factor 0.1 ln(factor) + 1; "

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "base/message.hpp"
+#include "base/yarn_growth.hpp"
 #include "model/json/reader.hpp"
 #include "model/other_names.hpp"
 #include "model/rope/rope_axes.hpp"
@@ -153,8 +154,7 @@ double base_of(const ModelConfig& config, const RopeParameters& rope, const Laye
   return 0;
 }
 
-// yarn_apply_mscale of DeepSeek-V3: g(factor, mscale_all_dim)² for every rope_type but default,
-// where g(f, m) = 0.1 m ln f + 1, or 1 for f <= 1.
+// yarn_apply_mscale of DeepSeek-V3: g(factor, mscale_all_dim)² for every rope_type but default.
 double softmax_factor(const ModelConfig& config, Reader& dictionary) {
   if (!config.family.head.latent) return 1;
   const double mscale = dictionary.number("mscale_all_dim").value_or(0);
@@ -167,7 +167,7 @@ double softmax_factor(const ModelConfig& config, Reader& dictionary) {
         "fails here");
     return 1;
   }
-  const double g = *factor <= 1 ? 1.0 : 0.1 * mscale * std::log(*factor) + 1;
+  const double g = yarn_growth(*factor, mscale);
   if (!std::isfinite(g) || g <= 0) {
     dictionary.malformed("mscale_all_dim must give a softmax factor > 0, got ", mscale);
   }

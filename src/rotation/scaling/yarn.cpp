@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "base/message.hpp"
+#include "base/yarn_growth.hpp"
 #include "rotation/scaling/rules.hpp"
 #include "rotation/scaling/turn_ramp.hpp"
 
@@ -32,19 +33,14 @@ std::vector<double> ramp_over_turns(const YarnScaling& rule, std::vector<double>
   return inv_freq;
 }
 
-// g(m) of the paper's eq. 22, with the multiplier m from DeepSeek's configs.
-double attention_growth(double factor, double multiplier) {
-  return factor <= 1 ? 1 : 0.1 * multiplier * std::log(factor) + 1;
-}
-
 double attention_factor_of(const YarnScaling& rule) {
   if (rule.attention_factor) return *rule.attention_factor;
   const double mscale = rule.mscale.value_or(0);
   const double mscale_all_dim = rule.mscale_all_dim.value_or(0);
   if (mscale != 0 && mscale_all_dim != 0) {
-    return attention_growth(rule.factor, mscale) / attention_growth(rule.factor, mscale_all_dim);
+    return yarn_growth(rule.factor, mscale) / yarn_growth(rule.factor, mscale_all_dim);
   }
-  return attention_growth(rule.factor, 1);
+  return yarn_growth(rule.factor);
 }
 
 }  // namespace
