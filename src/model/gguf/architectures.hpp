@@ -36,7 +36,6 @@ enum class SlidingIf {
 enum class SlidingBase {
   of_full,       // rope.freq_base_swa, else rope.freq_base
   ten_thousand,  // rope.freq_base_swa, else 10000
-  required,      // rope.freq_base_swa
   ignored,       // rope.freq_base
 };
 

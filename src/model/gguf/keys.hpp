@@ -25,6 +25,11 @@ struct Stated {
   [[nodiscard]] T or_else(T other) const { return value.value_or(other); }
 };
 
+template <class T>
+void note_key(Sources& sources, std::string_view value, const Stated<T>& stated) {
+  note(sources, value, stated.origin, stated.key);
+}
+
 // Reads keys. Writers of files differ in widths of numbers, so every integer type is accepted for
 // an integer and every floating-point type for a number. Other types are errors.
 class GgufKeys {

@@ -17,30 +17,32 @@ constexpr std::int64_t widest_head = std::int64_t{1} << 20;
 
 // The width of a head: attention.key_length (or its variant for sliding layers or latent
 // attention), else embedding_length / head_count.
-std::int64_t head_width(const GgufModelFile& file, LayerKind kind) {
+Stated<std::int64_t> head_width(const GgufModelFile& file, LayerKind kind) {
   const GgufKeys& keys = file.keys;
   if (kind == LayerKind::sliding) {
-    if (const auto own = keys.integer("attention.key_length_swa"); own.value) return *own.value;
+    if (auto own = keys.integer("attention.key_length_swa"); own.value) return own;
   }
   if (file.row.is_latent) {
-    if (const auto own = keys.integer("attention.key_length_mla"); own.value) return *own.value;
+    if (auto own = keys.integer("attention.key_length_mla"); own.value) return own;
   }
-  if (const auto own = keys.integer("attention.key_length"); own.value) return *own.value;
+  if (auto own = keys.integer("attention.key_length"); own.value) return own;
   const auto width = keys.count("embedding_length");
   const auto heads = keys.one_or_each("attention.head_count", 1);
   if (!heads.value || heads.value->front() < 1) {
     keys.malformed(heads.key, " must be given and >= 1, or ", keys.full("attention.key_length"),
                    " be given, got ", heads.value ? to_text(heads.value->front()) : "none");
-    return 0;
+    return {};
   }
-  return width.or_else(0) / heads.value->front();
+  return {.value = width.or_else(0) / heads.value->front(),
+          .origin = Origin::rule,
+          .key = message(width.key, " / ", heads.key)};
 }
 
-std::int64_t turning_width(const GgufModelFile& file, LayerKind kind, std::int64_t head) {
+Stated<std::int64_t> turning_width(const GgufModelFile& file, LayerKind kind, std::int64_t head) {
   const GgufKeys& keys = file.keys;
-  const auto stated = keys.integer("rope.dimension_count");
+  auto stated = keys.integer("rope.dimension_count");
   const std::int64_t full =
-      stated.or_else(file.row.is_latent ? 0 : head_width(file, LayerKind::full));
+      stated.or_else(file.row.is_latent ? 0 : head_width(file, LayerKind::full).or_else(0));
   if (file.row.is_whole_head && full != head) {
     keys.malformed(stated.key, " must be the width of a head, ", head, ", because architecture ",
                    file.row.name, " turns whole heads; got ", full);
@@ -48,13 +50,18 @@ std::int64_t turning_width(const GgufModelFile& file, LayerKind kind, std::int64
   if (file.row.is_latent && !stated.value) {
     keys.malformed(stated.key, " must be given, because attention is latent; got none");
   }
-  if (kind == LayerKind::full) return file.row.half_on_full ? full / 2 : full;
-  return keys.integer("rope.dimension_count_swa").or_else(full);
+  if (kind == LayerKind::sliding) {
+    if (auto own = keys.integer("rope.dimension_count_swa"); own.value) return own;
+  }
+  stated.value = kind == LayerKind::full && file.row.half_on_full ? full / 2 : full;
+  return stated;
 }
 
-void read_widths(const GgufModelFile& file, LayerKind kind, LayerRope& layer) {
-  const std::int64_t head = head_width(file, kind);
-  const std::int64_t turning = turning_width(file, kind, head);
+void read_widths(const GgufModelFile& file, LayerKind kind, LayerRope& layer, Sources& sources) {
+  const auto stated_head = head_width(file, kind);
+  const std::int64_t head = stated_head.or_else(0);
+  const auto stated_turning = turning_width(file, kind, head);
+  const std::int64_t turning = stated_turning.or_else(0);
   if (file.keys.findings().failed()) return;
   if (head < 2 || head > widest_head || turning < 2 || turning > head || turning % 2 != 0) {
     file.keys.malformed("a head must have 2 to ", widest_head, " features, and of them an even ",
@@ -66,6 +73,12 @@ void read_widths(const GgufModelFile& file, LayerKind kind, LayerRope& layer) {
   layer.head_dim = file.row.is_latent ? turning : head;
   layer.rotary_dim = turning;
   layer.nope_head_dim = file.row.is_latent ? head - turning : 0;
+  note_key(sources, "head_dim", file.row.is_latent ? stated_turning : stated_head);
+  note_key(sources, "rotary_dim", stated_turning);
+  if (layer.nope_head_dim != 0) {
+    note(sources, "nope_head_dim", Origin::rule,
+         message(stated_head.key, " - ", stated_turning.key));
+  }
 }
 
 // Whether flags change the base and factor of these layers. Flags do not affect sliding layers that
@@ -74,15 +87,16 @@ bool follows_flags(const GgufModelFile& file, LayerKind kind) {
   return kind == LayerKind::full || file.row.sliding.base == SlidingBase::ignored;
 }
 
-double base_of(const GgufModelFile& file, LayerKind kind) {
-  const double full = file.keys.number("rope.freq_base").or_else(10000);
-  const SlidingBase of_sliding = file.row.sliding.base;
-  if (follows_flags(file, kind)) return file.flags.base.value_or(full);
-  const auto own = file.keys.number("rope.freq_base_swa");
-  if (of_sliding == SlidingBase::required && !own.value) {
-    file.keys.malformed(own.key, " must be given, got none");
+Stated<double> base_of(const GgufModelFile& file, LayerKind kind) {
+  const auto full = file.keys.number("rope.freq_base");
+  if (!follows_flags(file, kind)) {
+    auto own = file.keys.number("rope.freq_base_swa");
+    return own.value || file.row.sliding.base != SlidingBase::of_full ? own : full;
   }
-  return own.or_else(of_sliding == SlidingBase::of_full ? full : 10000);
+  if (!file.flags.base) return full;
+  return {.value = file.flags.base,
+          .origin = Origin::asked,
+          .key = std::string(flag_of(file.flags, "base"))};
 }
 
 // rope_yarn_log_mul, divided in float32 as in llama.cpp.
@@ -186,10 +200,12 @@ void read_scaling(const GgufModelFile& file, LayerKind kind, LayerRope& layer) {
 
 }  // namespace
 
-LayerRope read_layer_rope(const GgufModelFile& file, LayerKind kind) {
+LayerRope read_layer_rope(const GgufModelFile& file, LayerKind kind, Sources& sources) {
   LayerRope layer;
-  read_widths(file, kind, layer);
-  layer.base = base_of(file, kind);
+  read_widths(file, kind, layer, sources);
+  const auto base = base_of(file, kind);
+  layer.base = base.or_else(10000);
+  note_key(sources, "base", base);
   read_scaling(file, kind, layer);
   if (file.row.reads_alpha) layer.alpha = file.keys.number("rope.scaling.alpha").or_else(0);
   layer.has_factors = kind == LayerKind::full || !file.row.factors_on_full_only;

@@ -181,14 +181,15 @@ void resolve_rotaries(const GgufModelFile& file, const GgufLayers& layers, Model
   };
   std::optional<LayerRope> full;
   std::optional<LayerRope> sliding;
-  if (has(false)) full = read_layer_rope(file, LayerKind::full);
-  if (has(true)) sliding = read_layer_rope(file, LayerKind::sliding);
+  Sources of_full;
+  Sources of_sliding;
+  if (has(false)) full = read_layer_rope(file, LayerKind::full, of_full);
+  if (has(true)) sliding = read_layer_rope(file, LayerKind::sliding, of_sliding);
   if (file.keys.findings().failed()) return;
   if (full == sliding) sliding.reset();
-  for (const auto& [rope, kind] :
-       {std::pair(full, LayerKind::full), std::pair(sliding, LayerKind::sliding)}) {
+  for (const auto& [rope, sources] : {std::pair(full, of_full), std::pair(sliding, of_sliding)}) {
     if (!rope) continue;
-    auto rotary = rotary_of(file, *rope, kind);
+    auto rotary = rotary_of(file, *rope, sources);
     if (!rotary) return;
     model.rotary.push_back(*std::move(rotary));
   }

@@ -230,46 +230,6 @@ void set_axes(const GgufModelFile& file, RopeType type, RotarySpec& spec) {
                    .exponents = AxisExponents::shared};
 }
 
-template <class T>
-void note_key(Sources& sources, std::string_view value, const Stated<T>& stated) {
-  note(sources, value, stated.origin, stated.key);
-}
-
-void note_widths(const GgufModelFile& file, const LayerRope& layer, LayerKind kind,
-                 Sources& sources) {
-  const GgufKeys& keys = file.keys;
-  const bool is_sliding = kind == LayerKind::sliding;
-  std::string width = is_sliding && keys.has("attention.key_length_swa")
-                          ? "attention.key_length_swa"
-                          : "attention.key_length";
-  if (layer.nope_head_dim != 0) width = "rope.dimension_count";
-  if (keys.has(width)) {
-    note(sources, "head_dim", Origin::stated, keys.full(width));
-  } else {
-    note(sources, "head_dim", Origin::rule,
-         keys.full("embedding_length") + " / " + keys.full("attention.head_count"));
-  }
-  const bool own = is_sliding && keys.has("rope.dimension_count_swa");
-  note_key(sources, "rotary_dim",
-           keys.integer(own ? "rope.dimension_count_swa" : "rope.dimension_count"));
-  if (layer.nope_head_dim != 0) {
-    const bool named = keys.has("attention.key_length_mla");
-    note(sources, "nope_head_dim", Origin::rule,
-         keys.full(named ? "attention.key_length_mla" : "attention.key_length") + " - " +
-             keys.full("rope.dimension_count"));
-  }
-}
-
-void note_base(const GgufModelFile& file, LayerKind kind, Sources& sources) {
-  const bool own =
-      kind == LayerKind::sliding && file.row.sliding.base != SlidingBase::ignored &&
-      (file.keys.has("rope.freq_base_swa") || file.row.sliding.base == SlidingBase::ten_thousand);
-  const std::string_view flag = flag_of(file.flags, "base");
-  const bool follows = kind == LayerKind::full || file.row.sliding.base == SlidingBase::ignored;
-  if (follows && !flag.empty()) return note(sources, "base", Origin::asked, flag);
-  note_key(sources, "base", file.keys.number(own ? "rope.freq_base_swa" : "rope.freq_base"));
-}
-
 // Records the sources of the rule's parameters: keys, tensors, or llama.cpp's code.
 void note_scaling(const GgufModelFile& file, const Scaling& scaling, Sources& sources) {
   struct Named {
@@ -345,7 +305,7 @@ RopeType rope_type_of(const GgufModelFile& file) {
 }
 
 std::optional<ModelRotary> rotary_of(const GgufModelFile& file, const LayerRope& layer,
-                                     LayerKind kind) {
+                                     Sources sources) {
   const RopeType type = rope_type_of(file);
   const bool has_axes = type == RopeType::mrope || type == RopeType::imrope;
   RotarySpec spec{.head_dim = layer.head_dim,
@@ -370,9 +330,8 @@ std::optional<ModelRotary> rotary_of(const GgufModelFile& file, const LayerRope&
                      .spec = std::move(spec),
                      .softmax_factor = layer.softmax_factor,
                      .nope_head_dim = layer.nope_head_dim,
-                     .trained_context_tokens = context.value};
-  note_widths(file, layer, kind, rotary.sources);
-  note_base(file, kind, rotary.sources);
+                     .trained_context_tokens = context.value,
+                     .sources = std::move(sources)};
   note(rotary.sources, "pairing", Origin::family);
   note(rotary.sources, "sense", Origin::family);
   if (rotary.spec.axes) {

@@ -44,12 +44,15 @@ struct LayerRope {
   friend bool operator==(const LayerRope&, const LayerRope&) = default;
 };
 
-// Reads one kind of layers. Errors and warnings go to file.keys.findings().
-[[nodiscard]] LayerRope read_layer_rope(const GgufModelFile& file, LayerKind kind);
+// Reads one kind of layers, and the sources of widths and base. Errors and warnings go to
+// file.keys.findings().
+[[nodiscard]] LayerRope read_layer_rope(const GgufModelFile& file, LayerKind kind,
+                                        Sources& sources);
 
-// The rotary embedding of one kind of layers. Errors and warnings go to file.keys.findings().
+// The rotary embedding of layers with these sources. Errors and warnings go to
+// file.keys.findings().
 [[nodiscard]] std::optional<ModelRotary> rotary_of(const GgufModelFile& file,
-                                                   const LayerRope& layer, LayerKind kind);
+                                                   const LayerRope& layer, Sources sources);
 
 // The rope type, which may depend on the file's sections.
 [[nodiscard]] RopeType rope_type_of(const GgufModelFile& file);
