@@ -12,42 +12,6 @@ namespace {
 
 constexpr std::int64_t elements_of_part = std::int64_t{1} << 20;
 
-// Reads the positions of tokens in order. Tries likely positions first: the expected one, the
-// previous token's plus 1, the previous token's, and the expected one with the previous shift.
-class Reader {
- public:
-  explicit Reader(const Turning& turning) : reader_(turning) {}
-
-  [[nodiscard]] std::size_t axes() const noexcept { return reader_.axes(); }
-
-  TokenReading read(const Sample& sample, std::size_t token, const std::vector<double>& expected) {
-    std::vector<std::vector<double>> hints = {expected};
-    if (!found_.empty()) {
-      std::vector<double> next = found_;
-      for (double& position : next) ++position;
-      std::vector<double> shifted = expected;
-      for (std::size_t axis = 0; axis < axes(); ++axis)
-        shifted[axis] += found_[axis] - expected_[axis];
-      hints.insert(hints.end(), {next, found_, shifted});
-    }
-    TokenReading reading = reader_.read(sample, token, hints);
-    if (reading.is_exact()) {
-      found_ = reading.found;
-      expected_ = expected;
-    }
-    return reading;
-  }
-
-  [[nodiscard]] std::vector<double> expected(const Sample& sample, std::size_t token) const {
-    return reader_.expected(sample, token);
-  }
-
- private:
-  PositionReader reader_;
-  std::vector<double> found_;  // of the last token whose position fits
-  std::vector<double> expected_;
-};
-
 }  // namespace
 
 double first_position_of(const Turning& turning, const Sample& sample) {
@@ -56,16 +20,16 @@ double first_position_of(const Turning& turning, const Sample& sample) {
   const std::size_t token =
       std::min<std::size_t>(index / (sample.heads * sample.features), sample.tokens - 1);
   PositionReader reader(turning);
-  const std::vector<double> expected = reader.expected(sample, token);
-  return std::nearbyint(reader.read(sample, token, {expected}).found.front() - expected.front());
+  const double expected = sample.positions_on(0)[token];
+  return std::nearbyint(reader.read(sample, token).found.front() - expected);
 }
 
 std::optional<std::vector<double>> positions_of_sample(const Turning& turning,
                                                        const Sample& sample) {
-  Reader reader(turning);
+  PositionReader reader(turning);
   std::vector<double> positions(reader.axes() * sample.tokens);
   for (std::size_t token = 0; token < sample.tokens; ++token) {
-    const TokenReading reading = reader.read(sample, token, reader.expected(sample, token));
+    const TokenReading reading = reader.read(sample, token);
     if (!reading.is_exact()) return std::nullopt;
     for (std::size_t axis = 0; axis < reader.axes(); ++axis)
       positions[axis * sample.tokens + token] = reading.found[axis];
@@ -75,7 +39,7 @@ std::optional<std::vector<double>> positions_of_sample(const Turning& turning,
 
 ReadPositions positions_of_all(const Dump& dump, const Reading& reading) {
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
-  Reader reader(reading.turning);
+  PositionReader reader(reading.turning);
   const Extents& n = dump.before.extents;
   const std::int64_t rows = std::clamp<std::int64_t>(most_read / n.tokens, 1, n.batch);
   const std::int64_t tokens = std::min<std::int64_t>(n.tokens, most_read);
@@ -99,15 +63,14 @@ ReadPositions positions_of_all(const Dump& dump, const Reading& reading) {
       for (double& position : part.positions)
         position = position * reading.operation.position_factor + reading.operation.position_offset;
       for (std::size_t t = 0; t < part.tokens; ++t) {
-        const std::vector<double> expected = reader.expected(part, t);
-        const TokenReading token = reader.read(part, t, expected);
+        const TokenReading token = reader.read(part, t);
         const std::size_t at = static_cast<std::size_t>(row * tokens + first) + t;
         all.residuals[at] = token.residual;
         error = std::hypot(error, token.residual * token.seen);
         seen = std::hypot(seen, token.seen);
         if (token.alias) all.aliases[at] = *token.alias;
         for (std::size_t axis = 0; axis < reader.axes(); ++axis) {
-          all.expected[axis * count + at] = expected[axis];
+          all.expected[axis * count + at] = part.positions_on(axis)[t];
           if (token.is_exact()) all.found[axis * count + at] = token.found[axis];
         }
         if (!token.is_exact()) ++all.unread;

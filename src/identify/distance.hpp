@@ -4,34 +4,19 @@
 
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "identify/edits.hpp"
 #include "identify/operation.hpp"
 
 namespace rotary::identification {
 
-// The relative difference between the results of two operations at one position, for the longest
-// vector of the sample.
-class Distance {
- public:
-  Distance(const Operation& one, const Operation& other, const Start& start);
+// The coordinates to try. grid: axes have different ones, of which the first is the position.
+enum class Coordinates { equal, grid };
 
-  // A position at which the difference is larger than rounding. Searches upwards in growing steps,
-  // then bisects. on_grid: gives axes different coordinates, and returns that of the first axis.
-  [[nodiscard]] std::optional<std::int64_t> first_visible(bool on_grid);
-
- private:
-  [[nodiscard]] bool visible(std::int64_t position, bool on_grid);
-
-  const Operation& one_;
-  const Operation& other_;
-  std::optional<Turning> turning_;
-  std::optional<Turning> other_turning_;
-  Sample single_;
-  double noise_;
-  std::vector<double> predicted_;
-  std::vector<double> other_predicted_;
-};
+// A position at which the results of two operations on the sample's longest vector differ by more
+// than rounding. Searches upwards in growing steps, then bisects.
+[[nodiscard]] std::optional<std::int64_t> first_visible(const Operation& one,
+                                                        const Operation& other, const Start& start,
+                                                        Coordinates coordinates);
 
 }  // namespace rotary::identification

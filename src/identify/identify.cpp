@@ -2,6 +2,7 @@
 #include "rotary/identify.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/enumerators.hpp"
@@ -106,7 +107,7 @@ Status check_table_width(const RotarySpec& spec, const Sample& sample) {
 
 // The model to start from if the caller gives none, suggested by norms and angles.
 ModelSpec suggested_model(const Sample& sample) {
-  const auto structure = identification::structures_of(sample, {}).front();
+  const auto structure = identification::structure_of(sample, {});
   const HeadWindow& window = structure.window;
   RotarySpec spec{.head_dim = window.head_dim,
                   .rotary_dim = window.rotary_dim,
@@ -156,7 +157,7 @@ Result<Start> start_of(const ModelSpec& model, const IdentifyOptions& options,
     return invalid_argument("before and after must have the model's head_dim, ",
                             start.turning.window.head_dim, ", got ", features,
                             " features: look at the axes of the dump, and at head_dim");
-  start.structure = identification::structures_of(sample, start.turning.window).front();
+  start.structure = identification::structure_of(sample, start.turning.window);
   return start;
 }
 
@@ -176,9 +177,8 @@ std::optional<std::int64_t> find_first_position(const Start& start, Sample& samp
       found = operation.position_offset;
       break;
     }
-    std::vector<double> predicted;
-    identification::predict({operation, *turning}, sample, predicted);
-    const double residual = identification::residual_of(predicted, sample);
+    const double error = identification::squared_error({operation, *turning}, sample, HUGE_VAL);
+    const double residual = std::sqrt(error) / sample.norm;
     if (residual < 0.7 * least) {
       least = residual;
       found = operation.position_offset;
@@ -238,11 +238,12 @@ void find_separations(const Search& search, const Start& start, Identification& 
   for (std::size_t i = 1; i < count; ++i) {
     const Operation other = search.operation_of(candidates[i].edits);
     if (other.positions) continue;
-    identification::Distance distance(best, other, start);
     Explanation& explanation = found.explanations[i];
-    explanation.separating_position = distance.first_visible(false);
+    explanation.separating_position =
+        first_visible(best, other, start, identification::Coordinates::equal);
     if (!explanation.separating_position && start.operation.spec.axes)
-      explanation.separating_grid = distance.first_visible(true);
+      explanation.separating_grid =
+          first_visible(best, other, start, identification::Coordinates::grid);
   }
 }
 
@@ -329,7 +330,7 @@ Result<Identification> identified(Sample sample, const IdentifyOptions& options,
   const bool undoes = options.before == BeforeState::rotated_as_configured;
   if (undoes) {
     identification::undo(start->turning, sample);
-    start->structure = identification::structures_of(sample, start->turning.window).front();
+    start->structure = identification::structure_of(sample, start->turning.window);
   }
   std::optional<std::int64_t> first;
   if (!sample.has_positions) {

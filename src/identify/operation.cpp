@@ -223,16 +223,19 @@ class HeadPredictor {
  public:
   HeadPredictor(const Prediction& prediction, const Sample& sample)
       : features_(prediction.turning.features),
+        rest_factor_(prediction.turning.rest_factor),
+        rotates_(prediction.operation.rotates),
         steps_(prediction.arithmetic == FoundArithmetic::every_step),
         by_head_(prediction.operation.counted == Counted::head),
         sample_(sample),
         rows_(prediction, sample) {}
 
-  // Writes the features that rotate to y and leaves its other features. Call for heads in order,
-  // from 0.
+  // Writes a head's features. Call for heads in order, from 0.
   void predict(std::size_t token, std::size_t head, std::span<double> y) {
-    if (head == 0 || by_head_) rows_.make(token, head);
     const auto x = sample_.row(sample_.before, token, head);
+    std::ranges::transform(x, y.begin(), [&](double each) { return rest_factor_ * each; });
+    if (!rotates_) return;
+    if (head == 0 || by_head_) rows_.make(token, head);
     for (std::size_t i = 0; i < features_.size(); ++i) {
       const PairFeatures& at = features_[i];
       const double one = x[at.first_in];
@@ -252,6 +255,8 @@ class HeadPredictor {
 
  private:
   const std::vector<PairFeatures>& features_;
+  double rest_factor_;
+  bool rotates_;
   bool steps_;
   bool by_head_;
   const Sample& sample_;
@@ -307,9 +312,7 @@ Result<Turning> turning_of(const Operation& operation, std::optional<std::int64_
 }
 
 void predict(const Prediction& prediction, const Sample& sample, std::vector<double>& predicted) {
-  predicted = sample.before;
-  for (double& feature : predicted) feature *= prediction.turning.rest_factor;
-  if (!prediction.operation.rotates) return;
+  predicted.resize(sample.before.size());
   HeadPredictor heads(prediction, sample);
   for (std::size_t t = 0; t < sample.tokens; ++t) {
     for (std::size_t h = 0; h < sample.heads; ++h) {
@@ -326,11 +329,8 @@ double squared_error(const Prediction& prediction, const Sample& sample, double 
   double sum = 0;
   for (std::size_t t = 0; t < sample.tokens; ++t) {
     for (std::size_t h = 0; h < sample.heads; ++h) {
-      const auto before = sample.row(sample.before, t, h);
       const auto after = sample.row(sample.after, t, h);
-      for (std::size_t i = 0; i < predicted.size(); ++i)
-        predicted[i] = prediction.turning.rest_factor * before[i];
-      if (prediction.operation.rotates) heads.predict(t, h, predicted);
+      heads.predict(t, h, predicted);
       for (std::size_t i = 0; i < predicted.size(); ++i)
         sum += (predicted[i] - after[i]) * (predicted[i] - after[i]);
       if (sum > enough) return sum;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <complex>
 #include <numbers>
+#include <utility>
 
 #include "base/extremes.hpp"
 
@@ -59,11 +60,17 @@ PositionReader::PositionReader(const Turning& turning) : turning_(turning) {
     std::ranges::sort(pairs, {}, [&](std::size_t i) { return std::abs(turning.inv_freq[i]); });
 }
 
-std::vector<double> PositionReader::expected(const Sample& sample, std::size_t token) const {
-  std::vector<double> positions;
-  for (std::size_t axis = 0; axis < axes(); ++axis)
-    positions.push_back(sample.positions_on(axis)[token]);
-  return positions;
+// Likely positions [axes] of a token: the expected one, the previous token's plus 1, the previous
+// token's, and the expected one with the previous shift.
+std::vector<std::vector<double>> PositionReader::likely(const std::vector<double>& expected) const {
+  if (found_.empty()) return {expected};
+  std::vector<double> next = found_;
+  std::vector<double> shifted = expected;
+  for (std::size_t axis = 0; axis < axes(); ++axis) {
+    ++next[axis];
+    shifted[axis] += found_[axis] - expected_[axis];
+  }
+  return {expected, next, found_, shifted};
 }
 
 void PositionReader::measure(const Sample& sample, std::size_t token) {
@@ -238,9 +245,8 @@ std::optional<TokenReading> PositionReader::accepted(const Sample& sample,
   return reading;
 }
 
-TokenReading PositionReader::read(const Sample& sample, std::size_t token,
-                                  const std::vector<std::vector<double>>& hints) {
-  measure(sample, token);
+TokenReading PositionReader::read_near(const Sample& sample,
+                                       const std::vector<std::vector<double>>& hints) {
   for (const std::vector<double>& hint : hints)
     if (auto reading = accepted(sample, hint)) return *std::move(reading);
   slack_ = slack_at(sample, hints.back());
@@ -261,6 +267,19 @@ TokenReading PositionReader::read(const Sample& sample, std::size_t token,
   }
   TokenReading reading = reading_at(sample, found);
   reading.alias = alias;
+  return reading;
+}
+
+TokenReading PositionReader::read(const Sample& sample, std::size_t token) {
+  measure(sample, token);
+  std::vector<double> expected;
+  for (std::size_t axis = 0; axis < axes(); ++axis)
+    expected.push_back(sample.positions_on(axis)[token]);
+  TokenReading reading = read_near(sample, likely(expected));
+  if (reading.is_exact()) {
+    found_ = reading.found;
+    expected_ = std::move(expected);
+  }
   return reading;
 }
 

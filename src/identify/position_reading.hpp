@@ -34,13 +34,10 @@ class PositionReader {
 
   [[nodiscard]] std::size_t axes() const noexcept { return pairs_of_axis_.size(); }
 
-  // The positions [axes] that the sample states for a token.
-  [[nodiscard]] std::vector<double> expected(const Sample& sample, std::size_t token) const;
-
-  // Finds a token's position. Takes the first of `hints` (each [axes]) that fits, else computes a
-  // position. Of positions that fit equally well, takes the nearest to the last hint.
-  [[nodiscard]] TokenReading read(const Sample& sample, std::size_t token,
-                                  const std::vector<std::vector<double>>& hints);
+  // Finds a token's position. Takes the first likely position that fits, else computes one. Of
+  // positions that fit equally well, takes the nearest to the last likely one. Read tokens in
+  // order.
+  [[nodiscard]] TokenReading read(const Sample& sample, std::size_t token);
 
  private:
   struct Pair {
@@ -49,6 +46,9 @@ class PositionReader {
     double frequency = 0;
   };
 
+  [[nodiscard]] std::vector<std::vector<double>> likely(const std::vector<double>& expected) const;
+  [[nodiscard]] TokenReading read_near(const Sample& sample,
+                                       const std::vector<std::vector<double>>& hints);
   void measure(const Sample& sample, std::size_t token);
   [[nodiscard]] TokenReading reading_at(const Sample& sample, const std::vector<double>& at) const;
   [[nodiscard]] std::optional<TokenReading> accepted(const Sample& sample,
@@ -67,11 +67,13 @@ class PositionReader {
 
   const Turning& turning_;
   std::vector<std::vector<std::size_t>>
-      pairs_of_axis_;        // the slowest first, without pairs of frequency 0
-  std::vector<Pair> pairs_;  // of the token
-  double fixed_ = 0;         // squared error that no position can reduce
-  double after_ = 0;         // the sum of the squares of sample.after
-  double slack_ = 0;         // misfits that differ by less count as equal
+      pairs_of_axis_;          // the slowest first, without pairs of frequency 0
+  std::vector<Pair> pairs_;    // of the token
+  double fixed_ = 0;           // squared error that no position can reduce
+  double after_ = 0;           // the sum of the squares of sample.after
+  double slack_ = 0;           // misfits that differ by less count as equal
+  std::vector<double> found_;  // of the last token whose position fits
+  std::vector<double> expected_;
 };
 
 }  // namespace rotary::identification

@@ -60,8 +60,7 @@ double share_of_equal_bits(const std::vector<double>& predicted, const Sample& s
   return static_cast<double>(equal) / static_cast<double>(predicted.size());
 }
 
-}  // namespace
-
+// |predicted - seen| / |seen|.
 double residual_of(const std::vector<double>& predicted, const Sample& sample) {
   double sum = 0;
   for (std::size_t i = 0; i < predicted.size(); ++i) {
@@ -70,6 +69,8 @@ double residual_of(const std::vector<double>& predicted, const Sample& sample) {
   }
   return std::sqrt(sum) / sample.norm;
 }
+
+}  // namespace
 
 Search::Search(Start start, std::int64_t most_causes)
     : start_(std::move(start)), most_causes_(most_causes), edits_(edits_of(start_)) {}

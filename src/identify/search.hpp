@@ -79,9 +79,6 @@ class Search {
   std::vector<double> predicted_;  // memory of find_arithmetic()
 };
 
-// |predicted - seen| / |seen|.
-[[nodiscard]] double residual_of(const std::vector<double>& predicted, const Sample& sample);
-
 // The base that fits the sample best, with the structure from norms. It need not be a common base.
 [[nodiscard]] std::optional<double> fitted_base(const Start& start, const Operation& operation);
 

@@ -18,7 +18,6 @@ using Complex = std::complex<double>;
 
 // Radians per token. Scaling rules leave pairs that rotate faster unchanged.
 constexpr double fast_turn = 0.02;
-constexpr std::ptrdiff_t most_structures = 6;
 
 struct Sums {
   double before = 0;  // sum of squares
@@ -125,8 +124,7 @@ bool is_preferred(const FoundStructure& structure, const Sample& sample) {
 
 }  // namespace
 
-std::vector<FoundStructure> structures_of(const Sample& sample,
-                                          const std::optional<HeadWindow>& expected) {
+FoundStructure structure_of(const Sample& sample, const std::optional<HeadWindow>& expected) {
   std::vector<FoundStructure> found;
   for (const HeadWindow& window : candidate_windows(sample, expected))
     found.push_back(structure_with(sample, window));
@@ -146,9 +144,7 @@ std::vector<FoundStructure> structures_of(const Sample& sample,
   sort_by(found, rank);
   const auto [first, end] = changed_features(sample);
   if (first >= end) found.front().rotated = false;
-  if (std::ssize(found) > most_structures)
-    found.erase(found.begin() + most_structures, found.end());
-  return found;
+  return found.front();
 }
 
 std::vector<double> measured_turns(const Sample& sample, const HeadWindow& window) {

@@ -11,10 +11,10 @@
 
 namespace rotary::identification {
 
-// The layouts whose pairs keep their norms best, the best first; `expected`, if given, precedes
-// layouts that fit equally well. Never empty. If no feature changed, the first is not `rotated`.
-[[nodiscard]] std::vector<FoundStructure> structures_of(const Sample& sample,
-                                                        const std::optional<HeadWindow>& expected);
+// The layout whose pairs keep their norms best; `expected`, if given, precedes layouts that fit
+// equally well. If no feature changed, it is not `rotated`.
+[[nodiscard]] FoundStructure structure_of(const Sample& sample,
+                                          const std::optional<HeadWindow>& expected);
 
 // The radians that each pair rotates from one token to the next. Empty unless some token's position
 // is one higher than the previous token's on all axes.
