@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <variant>
 
@@ -266,20 +267,12 @@ class HeadPredictor {
 }  // namespace
 
 std::vector<PairFeatures> pair_features(const HeadWindow& window) {
-  const auto first = static_cast<std::size_t>(window.first_feature);
-  const auto pairs = static_cast<std::size_t>(window.pairs());
-  const std::size_t block = pairs / static_cast<std::size_t>(window.blocks);
-  std::vector<PairFeatures> features;
-  for (std::size_t i = 0; i < pairs; ++i) {
-    const std::size_t half = first + i / block * 2 * block + i % block;
-    const std::size_t beside = first + 2 * i;
-    const auto [read, written] = pair_order(window.pairing);
-    const bool reads_half = read == FeatureOrder::halves;
-    const bool writes_half = written == FeatureOrder::halves;
-    features.push_back({.first_in = reads_half ? half : beside,
-                        .second_in = reads_half ? half + block : beside + 1,
-                        .first_out = writes_half ? half : beside,
-                        .second_out = writes_half ? half + block : beside + 1});
+  const auto [read, written] = pair_order(window.pairing);
+  std::vector<PairFeatures> features(static_cast<std::size_t>(window.pairs()));
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    PairFeatures& at = features[i];
+    std::tie(at.first_in, at.second_in) = features_of_pair(window, read, i);
+    std::tie(at.first_out, at.second_out) = features_of_pair(window, written, i);
   }
   return features;
 }

@@ -2,7 +2,6 @@
 #include "model/difference/rows_comparison.hpp"
 
 #include <cmath>
-#include <cstddef>
 #include <numbers>
 #include <utility>
 
@@ -26,15 +25,6 @@ std::vector<Number> of_text(const Frequencies& frequencies, const std::vector<Nu
   std::vector<Number> sums(pairs);
   for (std::size_t i = 0; i < table.size(); ++i) sums[i % pairs] += table[i];
   return sums;
-}
-
-std::pair<std::int64_t, std::int64_t> features_of_pair(const HeadWindow& window,
-                                                       std::int64_t pair) {
-  if (!reads_halves(window.pairing))
-    return {window.first_feature + 2 * pair, window.first_feature + 2 * pair + 1};
-  const std::int64_t half = window.pairs() / window.blocks;
-  const std::int64_t begin = window.first_feature + pair / half * 2 * half + pair % half;
-  return {begin, begin + half};
 }
 
 // The distances 1, 2, 4, … below `tokens` - 1, then `tokens` - 1.
@@ -127,13 +117,15 @@ void RowsComparison::add_pairs(const Frequencies& one, const Frequencies& other,
 }
 
 std::vector<RowsComparison::Feature> RowsComparison::features_of(const Frequencies& frequencies) {
-  std::vector<Feature> features(static_cast<std::size_t>(frequencies.window.head_dim));
+  const HeadWindow& window = frequencies.window;
+  const FeatureOrder order = pair_order(window.pairing).read;
+  std::vector<Feature> features(static_cast<std::size_t>(window.head_dim));
   const auto turns = of_text(frequencies, frequencies.turns);
   for (std::size_t i = 0; i < turns.size(); ++i) {
-    const auto [first, second] = features_of_pair(frequencies.window, static_cast<std::int64_t>(i));
+    const auto [first, second] = features_of_pair(window, order, i);
     const double factor = frequencies.attention_factor;
-    features[static_cast<std::size_t>(first)] = {turns[i], factor, second};
-    features[static_cast<std::size_t>(second)] = {0 - turns[i], factor, first};
+    features[first] = {turns[i], factor, second};
+    features[second] = {0 - turns[i], factor, first};
   }
   return features;
 }

@@ -2,7 +2,9 @@
 // Compares the rows of two rotations, span by span, because frequencies may depend on the context.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "model/difference/drifting_pair.hpp"
@@ -29,7 +31,7 @@ class RowsComparison {
   struct Feature {
     std::uint64_t turns = 0;
     double factor = 1;
-    std::int64_t partner = -1;  // -1: the feature does not change
+    std::optional<std::size_t> partner = {};  // empty: the feature does not change
   };
 
   [[nodiscard]] static std::vector<Feature> features_of(const Frequencies& frequencies);
