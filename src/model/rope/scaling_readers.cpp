@@ -2,18 +2,14 @@
 #include "model/rope/scaling_readers.hpp"
 
 #include <array>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 #include <variant>
 #include <vector>
 
-#include "base/described.hpp"
 #include "base/spelling.hpp"
-#include "model/json/config_json.hpp"
 
 namespace rotary {
 namespace {
@@ -110,15 +106,7 @@ struct ParameterReader {
   template <class Enum>
   requires std::is_enum_v<Enum>
   void operator()(const ParameterFacts& facts, Enum& value) {
-    const auto name = reader.text(facts.name);
-    if (!name) return;
-    for (const auto& each : Describe<Enum>::enumerators) {
-      if (each.name == *name) {
-        value = each.value;
-        return;
-      }
-    }
-    reader.malformed(facts.name, " must be ", enumerator_names<Enum>(), ", got ", describe(*name));
+    value = read_enumerator(reader, facts.name, value);
   }
 };
 

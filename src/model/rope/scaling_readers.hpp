@@ -9,7 +9,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/described.hpp"
 #include "model/families.hpp"
+#include "model/json/config_json.hpp"
 #include "model/json/reader.hpp"
 #include "rotary/scaling.hpp"
 
@@ -64,6 +66,18 @@ struct RopeParameters {
 // Reads the scaling of a spec (rotary/spec_json.hpp), whose rope_type must be given. Errors as
 // above, but malformed_input for an unknown key.
 [[nodiscard]] Scaling read_spec_scaling(const Reader& dictionary);
+
+// The enumerator that the key names; `otherwise` if the key is absent. Another name is an error.
+template <class Enum>
+[[nodiscard]] Enum read_enumerator(Reader& reader, std::string_view key, Enum otherwise,
+                                   std::string_view choices = enumerator_names<Enum>()) {
+  const auto name = reader.text(key);
+  if (!name) return otherwise;
+  for (const auto& each : Describe<Enum>::enumerators)
+    if (each.name == *name) return each.value;
+  reader.malformed(key, " must be ", choices, ", got ", describe(*name));
+  return otherwise;
+}
 
 // Readers in other source files.
 [[nodiscard]] Scaling read_longrope(RopeReader& reader);

@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/described.hpp"
 #include "base/enumerators.hpp"
 #include "base/guard.hpp"
 #include "base/message.hpp"
@@ -77,22 +76,9 @@ std::string names_of(const std::array<Enum, Count>& all) {
   return message("one of ", join(names));
 }
 
-// The enumerator with this name; the first of `all` if the key is absent.
-template <class Enum, std::size_t Count>
-Enum read_name(Reader& spec, std::string_view key, const std::array<Enum, Count>& all,
-               std::string_view choices) {
-  const auto name = spec.text(key);
-  if (!name) return all.front();
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](Enum each) { return *name == to_string(each); });
-  if (found != all.end()) return *found;
-  spec.malformed(key, " must be ", choices, ", got ", describe(*name));
-  return all.front();
-}
-
 Pairing read_pairing(Reader& spec) {
   if (spec.find("pairing") == nullptr) spec.malformed("pairing must be given, got none");
-  return read_name(spec, "pairing", all_pairings, enumerator_names<Pairing>());
+  return read_enumerator(spec, "pairing", Pairing::half);
 }
 
 std::optional<Xpos> read_xpos(Reader& spec) {
@@ -136,10 +122,8 @@ std::optional<Axes> read_axes(Reader& spec) {
   if (!reader->has("pairs")) reader->malformed("pairs must be given, got none");
   if (!reader->has("exponents")) reader->malformed("exponents must be given, got none");
   return Axes{.pairs = read_integers(*reader, "pairs"),
-              .arrangement = read_name(*reader, "arrangement", all_axis_arrangements,
-                                       enumerator_names<AxisArrangement>()),
-              .exponents = read_name(*reader, "exponents", all_axis_exponents,
-                                     enumerator_names<AxisExponents>()),
+              .arrangement = read_enumerator(*reader, "arrangement", AxisArrangement::blocks),
+              .exponents = read_enumerator(*reader, "exponents", AxisExponents::shared),
               .order = read_integers(*reader, "order"),
               .bases = reader->numbers("bases").value_or(std::vector<double>()),
               .scales = reader->numbers("scales").value_or(std::vector<double>())};
@@ -163,10 +147,9 @@ RotarySpec read_spec(Reader& spec) {
                   .base = spec.required_number("base"),
                   .pairing = read_pairing(spec),
                   .scaling = read_scaling(spec)};
-  read.numerics = read_name(spec, "numerics", all_numerics, names_of(all_numerics));
-  read.rounding = read_name(spec, "rounding", all_roundings, names_of(all_roundings));
-  read.sense = read_name(spec, "sense", std::array{Sense::positive, Sense::negative},
-                         enumerator_names<Sense>());
+  read.numerics = read_enumerator(spec, "numerics", read.numerics, names_of(all_numerics));
+  read.rounding = read_enumerator(spec, "rounding", read.rounding, names_of(all_roundings));
+  read.sense = read_enumerator(spec, "sense", read.sense);
   read.xpos = read_xpos(spec);
   read.axes = read_axes(spec);
   read.blocks = spec.integer("blocks").value_or(1);

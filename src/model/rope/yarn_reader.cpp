@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/json/config_json.hpp"
 #include "model/rope/scaling_readers.hpp"
 
 namespace rotary {
@@ -24,17 +23,11 @@ YarnRamp read_ramp(RopeReader& reader) {
   const auto by_truncate = truncate.value_or(true) ? YarnRamp::whole_pairs : YarnRamp::fractional;
   if (reader.document() == Document::config) return by_truncate;
   const auto name = reader.text("ramp");
-  if (!name) return by_truncate;
-  if (truncate) {
+  if (name && truncate) {
     reader.malformed("ramp and truncate must not both be given, got ramp ", describe(*name),
                      " and truncate ", *truncate ? "true" : "false");
   }
-  if (*name == "turns") return YarnRamp::turns;
-  if (*name == "fractional") return YarnRamp::fractional;
-  if (*name != "whole_pairs") {
-    reader.malformed("ramp must be whole_pairs, fractional or turns, got ", describe(*name));
-  }
-  return YarnRamp::whole_pairs;
+  return read_enumerator(reader, "ramp", by_truncate);
 }
 
 }  // namespace
