@@ -95,22 +95,28 @@ LayerTypes from_numbers(Reader& config, const NumberedTypes& meaning) {
   return types;
 }
 
-// Lists with the indices of the layers of one type; all others have other_type.
+// Lists with the numbers of the layers of one type, from `first` on; all others have other_type.
 struct IndexedType {
   std::string_view key;
   std::string_view type;
   std::string_view other_type;
+  std::int64_t first = 0;
 };
 constexpr std::array<IndexedType, 3> indexed = {
     IndexedType{"attn_layer_indices", full, linear}, IndexedType{"full_attn_idxs", full, linear},
     IndexedType{"cross_attention_layers", cross_attention, full}};
 
+// kimi_linear: the numbers of layers with attention, in the object linear_attn_config.
+constexpr IndexedType of_kimi_linear{"full_attn_layers", full, linear, 1};
+
 LayerTypes from_indices(Reader& config, const IndexedType& meaning, std::int64_t layers) {
   LayerTypes types(static_cast<std::size_t>(layers), std::string(meaning.other_type));
-  for (const double index : config.numbers(meaning.key).value_or(std::vector<double>())) {
+  for (const double number : config.required_numbers(meaning.key)) {
+    const double index = number - static_cast<double>(meaning.first);
     if (!(index >= 0) || index >= static_cast<double>(layers) || index != std::floor(index)) {
-      config.malformed(meaning.key, " must hold indices of layers, 0 to ", layers - 1, "; got ",
-                       index);
+      config.malformed(meaning.key, " must hold ", meaning.first == 0 ? "indices" : "numbers",
+                       " of layers, ", meaning.first, " to ", layers - 1 + meaning.first, "; got ",
+                       number);
       break;
     }
     types[static_cast<std::size_t>(index)] = meaning.type;
@@ -165,22 +171,6 @@ LayerTypes from_windows(Reader& config, std::string_view key) {
       break;
     }
     types.emplace_back(is_window ? sliding : full);
-  }
-  return types;
-}
-
-// kimi_linear: the numbers of layers with attention, counted from 1.
-LayerTypes from_linear_attn_config(Reader& config, std::int64_t layers) {
-  LayerTypes types(static_cast<std::size_t>(layers), std::string(linear));
-  auto object = config.object("linear_attn_config");
-  if (!object) return types;
-  for (const double number : object->required_numbers("full_attn_layers")) {
-    if (!(number >= 1) || number > static_cast<double>(layers) || number != std::floor(number)) {
-      object->malformed("full_attn_layers must hold numbers of layers, 1 to ", layers, "; got ",
-                        number);
-      break;
-    }
-    types[static_cast<std::size_t>(number) - 1] = full;
   }
   return types;
 }
@@ -285,7 +275,10 @@ LayerTypes find_types(Reader& config, const Family& family, std::optional<std::i
   if (is_stated("attn_layer_period")) return from_period(config, *layers);
   if (is_stated("block_types")) return from_repeated(config, "block_types", *layers);
   if (is_stated("attention_windows")) return from_windows(config, "attention_windows");
-  if (is_stated("linear_attn_config")) return from_linear_attn_config(config, *layers);
+  if (is_stated("linear_attn_config")) {
+    auto object = config.object("linear_attn_config");
+    return object ? from_indices(*object, of_kimi_linear, *layers) : LayerTypes();
+  }
   const LayerPattern& pattern = family.layers.pattern;
   const bool has_pattern = pattern.interval != all_alike || pattern.type_of != nullptr;
   if (has_pattern && !is_stated(pattern.interval_key)) {
