@@ -14,25 +14,11 @@
 namespace rotary {
 namespace {
 
-// The values of position_embedding_type for an encoding. Messages show the first.
-std::string_view names_of(LayerEncoding encoding) {
-  switch (encoding) {
-    case LayerEncoding::rotary:
-      return "rope rotary";
-    case LayerEncoding::learned:
-      return "absolute learned learned_absolute";
-    case LayerEncoding::sinusoidal:
-      return "sinusoidal absolute";
-    case LayerEncoding::alibi:
-      return "alibi";
-    case LayerEncoding::t5_bias:
-      return "relative t5";
-    case LayerEncoding::none:
-    case LayerEncoding::no_attention:
-      break;
-  }
-  return "nope none";
-}
+// The values of position_embedding_type for each LayerEncoding, from rotary on. Messages show the
+// first.
+constexpr std::array<std::string_view, 7> names_of_encodings = {
+    "rope rotary",         "nope none", "alibi", "relative t5", "absolute learned learned_absolute",
+    "sinusoidal absolute", "nope none"};
 
 std::vector<std::string_view> words_of(std::string_view key) {
   std::vector<std::string_view> words;
@@ -68,7 +54,7 @@ void check_position_embedding_type(Reader& config, const ModelConfig& model) {
   constexpr std::string_view key = "position_embedding_type";
   if (model.family.choice.key == key || model.encoding == LayerEncoding::no_attention) return;
   const auto name = config.text(key);
-  const std::string_view names = names_of(model.encoding);
+  const std::string_view names = names_of_encodings[static_cast<std::size_t>(model.encoding) - 1];
   if (!name || has_word(names, *name)) return;
   if (*name == "absolute") {  // the default of classes derived from BERT's
     config.warn(key, " absolute is ignored: the family ", model.family.model_type,
