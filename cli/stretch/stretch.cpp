@@ -175,10 +175,10 @@ constexpr std::string_view of_linear =
 constexpr std::string_view of_own_rule =
     "likely: the weights were trained with a smaller factor of the same rule";
 
-Json rule_members(const Problem& problem, std::string_view rule, double factor) {
+// The settings that set these members of the config's rope dictionary.
+Json rule_settings(const Problem& problem, const Json& members) {
   const std::string_view key = own_key(problem);
-  return {{key.empty() ? scaling_key : key,
-           dictionary_with(problem, {{"rope_type", rule}, {"factor", factor}})}};
+  return {{key.empty() ? scaling_key : key, dictionary_with(problem, members)}};
 }
 
 StretchCandidate yarn_candidate(const Problem& problem, std::int64_t trained) {
@@ -188,16 +188,13 @@ StretchCandidate yarn_candidate(const Problem& problem, std::int64_t trained) {
   const bool is_advised = found != advice.end();
   const std::int64_t original = is_advised ? found->original_tokens : trained;
   const double factor = static_cast<double>(problem.tokens) / static_cast<double>(original);
-  Json settings = rule_members(problem, "yarn", factor);
-  Json& dictionary = settings.front();
-  const auto& layer_type = problem.model.rotary[problem.main].layer_type;
-  const bool is_nested = layer_type && dictionary.contains(*layer_type);
-  (is_nested ? dictionary[*layer_type] : dictionary)["original_max_position_embeddings"] = original;
+  const Json members = {
+      {"rope_type", "yarn"}, {"factor", factor}, {"original_max_position_embeddings", original}};
   const bool is_published = is_advised && factor <= found->largest_factor;
   return {.rule = "yarn",
           .fine_tuning = of_yarn,
           .published = is_published ? std::string(found->source) : "",
-          .settings = std::move(settings)};
+          .settings = rule_settings(problem, members)};
 }
 
 // Raises the base so that the slowest pair slows by the factor and the fastest does not change.
@@ -248,9 +245,8 @@ std::optional<StretchCandidate> own_rule(const Problem& problem, double ratio) {
   const std::string_view rule = rope_type(problem.spec().scaling);
   if (factor == 0 || own_key(problem).empty()) return {};
   const Json members = {{"factor", factor * ratio}};
-  return StretchCandidate{.rule = rule,
-                          .fine_tuning = of_own_rule,
-                          .settings = {{own_key(problem), dictionary_with(problem, members)}}};
+  return StretchCandidate{
+      .rule = rule, .fine_tuning = of_own_rule, .settings = rule_settings(problem, members)};
 }
 
 }  // namespace
@@ -267,14 +263,15 @@ Stretch stretch_model(const ModelOptions& options, std::int64_t tokens) {
   if (tokens <= stretch.trained_tokens) return stretch;
   const double ratio = static_cast<double>(tokens) / static_cast<double>(stretch.trained_tokens);
   if (std::holds_alternative<NoScaling>(problem.spec().scaling)) {
-    stretch.candidates = {yarn_candidate(problem, stretch.trained_tokens),
-                          {.rule = "dynamic",
-                           .fine_tuning = of_dynamic,
-                           .settings = rule_members(problem, "dynamic", ratio)},
-                          ntk_candidate(problem, ratio),
-                          {.rule = "linear",
-                           .fine_tuning = of_linear,
-                           .settings = rule_members(problem, "linear", ratio)}};
+    stretch.candidates = {
+        yarn_candidate(problem, stretch.trained_tokens),
+        {.rule = "dynamic",
+         .fine_tuning = of_dynamic,
+         .settings = rule_settings(problem, {{"rope_type", "dynamic"}, {"factor", ratio}})},
+        ntk_candidate(problem, ratio),
+        {.rule = "linear",
+         .fine_tuning = of_linear,
+         .settings = rule_settings(problem, {{"rope_type", "linear"}, {"factor", ratio}})}};
   } else {
     const std::string_view rule = rope_type(problem.spec().scaling);
     auto candidate = own_rule(problem, ratio);
