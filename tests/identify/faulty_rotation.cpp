@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <numbers>
 #include <sstream>
@@ -244,18 +243,9 @@ Outcome outcome_of(const Identification& found, const std::vector<Planted>& plan
   return Outcome::wrong;
 }
 
-std::string Counts::text() const {
-  return std::to_string(of[0]) + " named, " + std::to_string(of[1]) + " tied, " +
-         std::to_string(of[2]) + " rejected, " + std::to_string(of[3]) + " wrong";
-}
-
 std::uint64_t given(const char* variable, std::uint64_t otherwise) {
   const char* const text = std::getenv(variable);
   return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
-}
-
-void print(const std::string& text) {
-  if (std::getenv("ROTARY_TEST_VERBOSE") != nullptr) std::printf("%s\n", text.c_str());
 }
 
 Coordinates run_from(std::int64_t first) {

@@ -3,7 +3,6 @@
 // from the reference's frequencies, without code of the search.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -111,18 +110,8 @@ enum class Outcome { named, tied, rejected, wrong };
 // that fit equally. rejected: there is no explanation.
 [[nodiscard]] Outcome outcome_of(const Identification& found, const std::vector<Planted>& planted);
 
-struct Counts {
-  std::array<int, 4> of = {};
-
-  int& operator[](Outcome outcome) { return of.at(static_cast<std::size_t>(outcome)); }
-  [[nodiscard]] std::string text() const;
-};
-
 // The number in an environment variable; `otherwise` if it is not set.
 [[nodiscard]] std::uint64_t given(const char* variable, std::uint64_t otherwise);
-
-// Prints only if ROTARY_TEST_VERBOSE is set.
-void print(const std::string& text);
 
 // The positions of eight tokens from `first` on.
 [[nodiscard]] Coordinates run_from(std::int64_t first);
