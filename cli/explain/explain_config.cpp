@@ -13,7 +13,6 @@
 #include "apps/printable.hpp"
 #include "apps/standard_streams.hpp"
 #include "apps/utf8.hpp"
-#include "cli/model_input.hpp"
 #include "cli/text_table.hpp"
 namespace rotary::cli::explain {
 namespace {

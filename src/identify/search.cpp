@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "identify/search.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <functional>
 #include <memory>
 #include <tuple>
-#include <utility>
 
 #include "base/extremes.hpp"
 #include "identify/all_tokens.hpp"

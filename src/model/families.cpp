@@ -2,12 +2,10 @@
 #include "model/families.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "base/guard.hpp"
 #include "model/wrappers.hpp"
-#include "rotary/model_spec.hpp"
 
 namespace rotary {
 namespace {

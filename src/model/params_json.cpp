@@ -16,7 +16,6 @@
 #include "base/spelling.hpp"
 #include "base/yarn_growth.hpp"
 #include "model/json/config_json.hpp"
-#include "model/json/reader.hpp"
 #include "model/model_config.hpp"
 #include "model/rope/rope_keys.hpp"
 #include "model/sources.hpp"

@@ -11,7 +11,6 @@
 
 #include "model/families.hpp"
 #include "model/params_json.hpp"
-#include "model/wrappers.hpp"
 
 namespace rotary {
 namespace {

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <set>
-#include <string>
 #include <vector>
 
 #include "base/message.hpp"

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string_view>
 
 #include "model/families.hpp"
 #include "model/json/config_json.hpp"

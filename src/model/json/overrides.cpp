@@ -2,10 +2,8 @@
 #include "model/json/overrides.hpp"
 
 #include <algorithm>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/message.hpp"
 #include "base/spelling.hpp"

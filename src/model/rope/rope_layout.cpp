@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/rope/rope_layout.hpp"
 
-#include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include "base/message.hpp"
