@@ -56,7 +56,7 @@ struct ParameterFacts {
   std::string_view name;  // the member; for scaling rules the key in configs
   ParameterShape shape = ParameterShape::one;
   ParameterKind kind = ParameterKind::learned;
-  ParameterBounds bounds = any_number;  // for doubles, and for integers of scaling rules
+  ParameterBounds bounds = any_number;  // an integer with a default beyond them must be given
   std::string_view meaning = {};        // one line
   ParameterStart start = {};
 };

@@ -68,9 +68,10 @@ struct Describe<T5Bias> {
   static std::int64_t units(const T5Bias&) noexcept { return 0; }
   template <class Self, class Visit>
   static void parameters(Self& self, Visit visit) {
-    visit(setting("buckets", any_number, "rows of the table"), self.buckets.buckets);
-    visit(setting("max_distance", any_number, "from here on all distances share the last bucket"),
-          self.buckets.max_distance);
+    visit(setting("buckets", positive_count, "rows of the table"), self.buckets.buckets);
+    visit(
+        setting("max_distance", positive_count, "from here on all distances share the last bucket"),
+        self.buckets.max_distance);
     visit(setting("direction", any_number, "encoder or decoder"), self.buckets.direction);
     visit(setting("rounding", any_number, "whose float32 edges"), self.buckets.rounding);
     visit(learned("table", ParameterShape::rows_by_heads, "the bias of each bucket and head"),
@@ -112,7 +113,7 @@ struct Describe<Alibi> {
   static std::int64_t units(const Alibi&) noexcept { return 0; }
   template <class Self, class Visit>
   static void parameters(Self& self, Visit visit) {
-    visit(setting("heads", any_number, "heads here"), self.heads);
+    visit(setting("heads", positive_count, "heads here"), self.heads);
     visit(setting("first_head", any_number, "the first of them in the model"), self.first_head);
     visit(setting("model_heads", any_number, "heads of the model"), self.model_heads);
     visit(setting("bias_max", {0x1p-1074, 64, "> 0 and <= 64"}, "the last slope is 2^-bias_max"),
@@ -263,11 +264,11 @@ struct Describe<Sandwich> {
   static std::int64_t units(const Sandwich&) noexcept { return 0; }
   template <class Self, class Visit>
   static void parameters(Self& self, Visit visit) {
-    visit(setting("dim", any_number, "twice the frequencies"), self.dim);
+    visit(setting("dim", positive_count, "twice the frequencies"), self.dim);
     visit(
         setting("base", {1, 0x1.fffffffffffffp1023, "finite and >= 1"}, "base of the frequencies"),
         self.base);
-    visit(setting("heads", any_number, "heads here"), self.heads);
+    visit(setting("heads", positive_count, "heads here"), self.heads);
   }
 };
 
@@ -296,6 +297,7 @@ struct Describe<Tisa> {
     visit(ParameterFacts{.name = "kernels",
                          .shape = ParameterShape::units,
                          .kind = ParameterKind::setting,
+                         .bounds = positive_count,
                          .meaning = "bumps of each head"},
           self.kernels);
     // tisa.py of ulmewennberg/tisa, _init_weights.

@@ -46,21 +46,33 @@ std::string wanted(const Count&) {
   return "a whole number";
 }
 
-// Sets the given parameters; other parameters keep their defaults.
+// Sets the given parameters; other parameters keep their defaults. missing: the first parameter
+// that must be given and is not.
 struct ParameterSetter {
   const nb::dict& given;
   std::vector<double>& table;
   std::vector<std::string_view> known = {};
+  std::string_view missing = {};
 
   template <class Member>
   void operator()(const ParameterFacts& facts, Member& member) {
     known.push_back(facts.name);
     const nb::str name(facts.name.data(), facts.name.size());
-    if (!given.contains(name)) return;
-    set(facts, member, given[name]);
+    if (given.contains(name)) return set(facts, member, given[name]);
+    if (missing.empty() && is_required(facts, member)) missing = facts.name;
   }
 
  private:
+  // A parameter must be given if its default is out of its bounds or no enumerator.
+  template <class Member>
+  static bool is_required(const ParameterFacts& facts, const Member& member) {
+    if constexpr (std::is_same_v<Member, ConstTableView>) return true;
+    if constexpr (std::is_enum_v<Member>) return member == Member{};
+    if constexpr (std::is_same_v<Member, std::int64_t>)
+      return static_cast<double>(member) < facts.bounds.least;
+    return false;
+  }
+
   template <class Member>
   void set(const ParameterFacts& facts, Member& member, const nb::object& value) {
     if constexpr (std::is_enum_v<Member>) {
@@ -96,16 +108,6 @@ struct ParameterSetter {
   }
 };
 
-// A required parameter that is not given is 0 in the library: the message says "got none".
-Error with_none(Error error, const nb::dict& given) {
-  std::string& message = error.message;
-  const std::string first = message.substr(0, message.find(' '));
-  const std::size_t got = message.rfind("got ");
-  if (message.ends_with(" 0") && got != std::string::npos && !given.contains(first.c_str()))
-    message.replace(got, std::string::npos, "got none");
-  return error;
-}
-
 OwnedBias make(std::string_view name, const nb::dict& parameters) {
   auto bias = relative_bias_named(name);
   if (!bias) {
@@ -123,8 +125,8 @@ OwnedBias make(std::string_view name, const nb::dict& parameters) {
     raise("parameters of " + std::string(name) + " must be of " + joined(setter.known) + "; got '" +
           given + "'");
   }
-  const Status status = validate(owned.value);
-  if (!status) raise(with_none(status.error(), parameters));
+  if (!setter.missing.empty()) raise(std::string(setter.missing) + " must be given, got none");
+  check(validate(owned.value));
   return owned;
 }
 
