@@ -4,10 +4,11 @@
 import re
 
 # Messages say "NAME must be …, got …". NAME is an argument or a config key. "config (GROUP): " may
-# come before NAME. "(KEY)" follows NAME if the config has another name for the value.
+# come before NAME. "(KEY)" follows NAME if the config has another name for the value. Messages of
+# the tool begin with "rotary COMMAND: ".
 _KEY = re.compile(
-    r"(?:\w+(?: \((?P<group>[\w.]+)\))?: )?(?P<name>[A-Za-z_][\w.]*)(?: \((?P<key>[\w.]+)\))? "
-    r"(?:must|is|has)\b"
+    r"(?:rotary \w+: (?:--|configs\[\d+\]: )?)?(?:\w+(?: \((?P<group>[\w.]+)\))?: )?"
+    r"(?P<name>[A-Za-z_][\w.]*)(?: \((?P<key>[\w.]+)\))? (?:must|is|has)\b"
 )
 
 

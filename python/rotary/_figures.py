@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import html
 import json
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rotary import _html, _models
@@ -22,45 +20,42 @@ from rotary._errors import Error
 _STATUS = {2: "invalid_argument", 3: "malformed_input", 5: "unsupported"}
 
 
-def _run(arguments: Sequence[str]) -> str:
+def _run(command: Sequence[str], configs: Sequence[Any], options: Mapping[str, Any],
+         out: str = "") -> str:
+    """Runs the tool. Returns the JSON that it prints, or what it writes to the file `out`.
+
+    A config that is no path becomes the file configs[N] of the folder where the tool runs, so the
+    tool's messages name it.
+    """
     from rotary.__main__ import find_tool
 
     tool = find_tool()
     if tool is None:
         raise Error("unsupported", "figures are drawn by the tool, which this build of the package "
                     "does not have: its dependencies (fmt, CLI11, Chart.js) were missing")
-    done = subprocess.run([tool, *arguments, "--json"], capture_output=True, text=True)
-    if done.returncode != 0:
-        message = json.loads(done.stdout)["error"]["message"] if done.stdout else done.stderr
-        raise Error(_STATUS.get(done.returncode, "invalid_argument"), _in_python(message.strip()))
-    return done.stdout
-
-
-def _in_python(message: str) -> str:
-    """Names parameters of plot() and report() where the tool names its arguments."""
-    message = message.partition("; an example: rotary ")[0]
-    message = re.sub(r"\b(NAME|CONFIG)\b", lambda found: found[0].lower(), message)
-    return re.sub(r"(?<!in the tool, )(?<![\w./-])--([a-z-]+)",
-                  lambda found: found[1].replace("-", "_"), message)
-
-
-@contextlib.contextmanager
-def _paths(configs: Sequence[Any]) -> Iterator[list[str]]:
-    """Yields a list with an argument of the tool for each config: a name, or the path of a file,
-    which may be temporary."""
+    are_paths = [isinstance(each, (str, os.PathLike)) and not str(each).lstrip().startswith("{")
+                 for each in configs]
     with tempfile.TemporaryDirectory(prefix="rotary-") as folder:
-        paths = []
-        for number, config in enumerate(configs, 1):
-            if isinstance(config, (str, os.PathLike)) and not str(config).lstrip().startswith("{"):
-                paths.append(os.fspath(config))
-                continue
-            path = pathlib.Path(folder) / f"model-{number}.json"
-            path.write_text(str(_models._config_of(config)[0]), encoding="utf-8")
-            paths.append(str(path))
-        yield paths
+        names = []
+        for number, (config, is_path) in enumerate(zip(configs, are_paths)):
+            names.append(os.fspath(config) if is_path else f"configs[{number}]")
+            if not is_path:
+                text, _ = _models._config_of(config, names[-1])
+                pathlib.Path(folder, names[-1]).write_text(str(text), encoding="utf-8")
+            elif not all(are_paths) and os.path.exists(config):
+                names[-1] = os.path.abspath(config)
+        made = os.path.join(folder, out)
+        done = subprocess.run([tool, *command, *names, *_flags(options), "--json",
+                               *(("--out", made) if out else ())], capture_output=True, text=True,
+                              cwd=None if all(are_paths) else folder)
+        if done.returncode != 0:
+            message = json.loads(done.stdout)["error"]["message"] if done.stdout else done.stderr
+            raise Error(_STATUS.get(done.returncode, "invalid_argument"),
+                        f"rotary {command[0]}: {message.strip()}")
+        return pathlib.Path(made).read_text(encoding="utf-8") if out else done.stdout
 
 
-def _flags(options: dict[str, Any]) -> list[str]:
+def _flags(options: Mapping[str, Any]) -> list[str]:
     return [text for name, value in options.items() if value is not None
             for text in (f"--{name.replace('_', '-')}", str(plain(value, name)))]
 
@@ -83,11 +78,8 @@ class Figure:
     @checked
     def svg(self, theme: str = "light") -> str:
         """Draws the figure with gnuplot and returns SVG text. theme: "light" or "dark"."""
-        with _paths(self._arguments) as paths, tempfile.TemporaryDirectory() as folder:
-            out = os.path.join(folder, "figure.svg")
-            _run(["plot", self.name, *paths, *_flags(self._options), "--theme", theme,
-                  "--out", out])
-            return pathlib.Path(out).read_text(encoding="utf-8")
+        return _run(["plot", self.name], self._arguments, {**self._options, "theme": theme},
+                    "figure.svg")
 
     def __repr__(self) -> str:
         return f"<rotary.Figure {self.name}: {self.title}>"
@@ -129,8 +121,7 @@ def plot(name: str, *configs: Any, **options: Any) -> Figure:
     name: one that `rotary plot --list` lists. configs: anything that resolve() takes. options:
     those of `rotary plot`, with _ for -.
     """
-    with _paths(configs) as paths:
-        facts = json.loads(_run(["plot", name, *paths, *_flags(options)]))
+    facts = json.loads(_run(["plot", name], configs, options))
     return Figure(facts["figure"], configs, options)
 
 
@@ -141,7 +132,4 @@ def report(*configs: Any, **options: Any) -> Page:
 
     configs: anything that resolve() takes. options: those of `rotary report`, with _ for -.
     """
-    with _paths(configs) as paths, tempfile.TemporaryDirectory() as folder:
-        out = os.path.join(folder, "page.html")
-        _run(["report", *paths, *_flags(options), "--out", out])
-        return Page(pathlib.Path(out).read_text(encoding="utf-8"))
+    return Page(_run(["report"], configs, options, "page.html"))

@@ -226,25 +226,20 @@ def _is_gguf(path: pathlib.Path) -> bool:
 
 def model_of(config: Any, name: str) -> Model:
     """Returns a Model unchanged, and resolves anything else. name: the parameter, for messages."""
+    if isinstance(config, Model):
+        return config
+    _config_of(config, name)  # refuses what is no config, by the parameter's name
     try:
-        return config if isinstance(config, Model) else resolve(config)
+        return resolve(config)
     except Error as error:
-        raise Error(error.status, _about(name, error.message)) from None
-    except TypeError as error:
-        raise TypeError(_about(name, str(error))) from None
+        raise Error(error.status, f"{name}: {error.message}") from None
 
 
-def _about(name: str, message: str) -> str:
-    """Names the caller's argument in a message about the config of resolve()."""
-    own = "config must be"
-    return message.replace(own, f"{name} must be", 1) if message.startswith(own) else (
-        f"{name}: {message}")
-
-
-def _config_of(config: Any) -> tuple[str | pathlib.Path, str]:
-    """Returns the JSON text, or the path of a GGUF file, and a description of its origin."""
+def _config_of(config: Any, name: str = "config") -> tuple[str | pathlib.Path, str]:
+    """Returns the JSON text, or the path of a GGUF file, and a description of its origin. name: the
+    parameter, for messages."""
     if isinstance(config, Mapping):
-        return json.dumps(config, default=lambda value: plain(value, "config")), "a dict"
+        return json.dumps(config, default=lambda value: plain(value, name)), "a dict"
     if hasattr(config, "to_dict"):
         return json.dumps(config.to_dict(), default=str), _CLASS_DEFAULTS
     if isinstance(config, (bytes, bytearray)):
@@ -253,13 +248,13 @@ def _config_of(config: Any) -> tuple[str | pathlib.Path, str]:
         return config, "JSON text"
     if not isinstance(config, (str, os.PathLike)):
         hint = "; pass what it was resolved from" if isinstance(config, Model) else ""
-        raise TypeError("config must be a path, a dict, JSON text, the name of a model card or a "
+        raise TypeError(f"{name} must be a path, a dict, JSON text, the name of a model card or a "
                         f"PretrainedConfig, got {type(config).__name__}{hint}")
     path = pathlib.Path(config)
     if path.is_dir():
         path = path / "config.json"
         if not path.exists():
-            raise invalid(f"config must be a folder with a config.json, got '{config}'")
+            raise invalid(f"{name} must be a folder with a config.json, got '{config}'")
     if path.exists():
         if _is_gguf(path):
             return path, str(path)
@@ -273,7 +268,7 @@ def _config_of(config: Any) -> tuple[str | pathlib.Path, str]:
         hint = f"; the nearest names: {', '.join(near)}" if near else ""
         if path.suffix in (".json", ".gguf") or len(path.parts) > 1:
             hint = f"; there is no file {path.absolute()}{hint}"
-        raise invalid(f"config must be a file or the name of a model card "
+        raise invalid(f"{name} must be a file or the name of a model card "
                       f"(rotary.model_cards()), got '{config}'{hint}")
     return (_CARDS / f"{card}.json").read_text(encoding="utf-8"), f"the model card {card}"
 
