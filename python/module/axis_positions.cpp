@@ -130,10 +130,9 @@ nb::tuple check_ids(const Integers& ids, const std::optional<Integers>& mask,
 }  // namespace
 
 void bind_axis_positions(nb::module_& module) {
-  module.def("m_rope_ids", ids_of, nb::arg("groups"), nb::arg("convention"), nb::arg("changes"));
+  module.def("m_rope_ids", ids_of);
   module.def("m_rope_conventions", convention_names);
-  module.def("grid_positions", grid, nb::arg("frames"), nb::arg("rows"), nb::arg("columns"),
-             nb::arg("merge"));
+  module.def("grid_positions", grid);
   module.def("padded_positions", [](const Integers& mask, std::int64_t past) {
     return bytes_of(take(padded_positions(mask_of(mask), past)));
   });
@@ -143,8 +142,7 @@ void bind_axis_positions(nb::module_& module) {
   module.def("sequence_lengths", [](const Integers& cu_seqlens) {
     return bytes_of(take(sequence_lengths(span_of(cu_seqlens))));
   });
-  module.def("check_positions", check_ids, nb::arg("ids"), nb::arg("mask").none(),
-             nb::arg("lengths").none(), nb::arg("past").none(), nb::arg("dtype"));
+  module.def("check_positions", check_ids);
 }
 
 }  // namespace rotary::python

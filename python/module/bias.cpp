@@ -140,9 +140,9 @@ void fill(const OwnedBias& bias, nb::handle out, std::int64_t first_query, std::
 
 void bind_bias(nb::module_& module) {
   nb::class_<OwnedBias>(module, "Bias")
-      .def_static("make", make, nb::arg("name"), nb::arg("parameters"))
+      .def_static("make", make)
       .def("heads", [](const OwnedBias& self) { return head_count(self.value); })
-      .def("fill", fill, nb::arg("out"), nb::arg("first_query"), nb::arg("first_key"))
+      .def("fill", fill)
       .def("at",
            [](const OwnedBias& self, std::int64_t head, std::int64_t query, std::int64_t key) {
              return take(bias_at(self.value, {.head = head, .query = query, .key = key}));

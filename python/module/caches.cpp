@@ -94,8 +94,7 @@ void shift_keys(nb::handle keys, std::string_view layout, const nb::tuple& befor
 void bind_caches(nb::module_& module) {
   module.def("append", append_heads, nb::arg("caches"), nb::arg("heads"), nb::arg("layout"),
              nb::arg("slots_and_norm"), nb::arg("rotations").none());
-  module.def("shift", shift_keys, nb::arg("keys"), nb::arg("layout"), nb::arg("before"),
-             nb::arg("after"));
+  module.def("shift", shift_keys);
 }
 
 }  // namespace rotary::python

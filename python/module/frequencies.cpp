@@ -40,19 +40,16 @@ nb::dict facts_of(const Frequencies& frequencies) {
 
 void bind_frequencies(nb::module_& module) {
   nb::class_<Frequencies>(module, "Frequencies")
-      .def_static("of_spec", of_spec, nb::arg("spec"), nb::arg("context").none())
+      .def_static("of_spec", of_spec)
       .def("inv_freq", [](const Frequencies& self) { return self.inv_freq; })
       .def("facts", facts_of)
       .def("rotate_alike", [](const Frequencies& self, const Frequencies& other) {
         return rotate_alike(self, other);
       });
-  module.def("checked_spec", checked_spec, nb::arg("spec"));
-  module.def(
-      "depends_on_context",
-      [](std::string_view spec) {
-        return depends_on_context(take(parse_rotary_spec(spec)).scaling);
-      },
-      nb::arg("spec"));
+  module.def("checked_spec", checked_spec);
+  module.def("depends_on_context", [](std::string_view spec) {
+    return depends_on_context(take(parse_rotary_spec(spec)).scaling);
+  });
 }
 
 }  // namespace rotary::python

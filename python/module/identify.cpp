@@ -144,12 +144,9 @@ nb::dict identify_inv_freq(const std::vector<double>& inv_freq, double attention
 }  // namespace
 
 void bind_identify(nb::module_& module) {
-  module.def("identify", identify_arrays, nb::arg("before"), nb::arg("after"), nb::arg("layout"),
-             nb::arg("options"));
-  module.def("identify_rows", identify_row_arrays, nb::arg("cos"), nb::arg("sin"),
-             nb::arg("options"));
-  module.def("identify_frequencies", identify_inv_freq, nb::arg("inv_freq"),
-             nb::arg("attention_factor"), nb::arg("options"));
+  module.def("identify", identify_arrays);
+  module.def("identify_rows", identify_row_arrays);
+  module.def("identify_frequencies", identify_inv_freq);
 }
 
 }  // namespace rotary::python

@@ -186,12 +186,11 @@ nb::dict compare(const ModelSpec& one, const ModelSpec& other,
 
 void bind_models(nb::module_& module) {
   nb::class_<ModelSpec>(module, "Model")
-      .def_static("resolve", resolve_text, nb::arg("config"), nb::arg("options"))
-      .def_static("resolve_as", resolve_as, nb::arg("config"), nb::arg("dialect"),
-                  nb::arg("options"))
-      .def_static("load", load, nb::arg("path"), nb::arg("options"))
+      .def_static("resolve", resolve_text)
+      .def_static("resolve_as", resolve_as)
+      .def_static("load", load)
       .def("facts", [](const ModelSpec& self) { return facts_of(self); })
-      .def("compare", compare, nb::arg("other"), nb::arg("context_tokens").none());
+      .def("compare", compare);
 }
 
 }  // namespace rotary::python

@@ -149,19 +149,14 @@ HeadWindow window_of(std::int64_t head_dim, std::int64_t rotary_dim, std::int64_
 
 void bind_rotations(nb::module_& module) {
   nb::class_<HeadWindow>(module, "HeadWindow");
-  module.def("window", window_of, nb::arg("head_dim"), nb::arg("rotary_dim"),
-             nb::arg("first_feature"), nb::arg("pairing"), nb::arg("blocks"));
+  module.def("window", window_of);
   nb::class_<Rotations>(module, "Rotations")
-      .def_static("make", make, nb::arg("frequencies"), nb::arg("positions"),
-                  nb::arg("double_rows"), nb::arg("role").none(), nb::arg("dtype").none())
-      .def_static("of_rows", make_of_rows, nb::arg("window"), nb::arg("cos"), nb::arg("sin"),
-                  nb::arg("attention_factor"))
+      .def_static("make", make)
+      .def_static("of_rows", make_of_rows)
       .def("facts", facts_of)
-      .def("fill_rows", fill_rows, nb::arg("cos"), nb::arg("sin"))
-      .def("rotate", rotate_one, nb::arg("out"), nb::arg("x"), nb::arg("layout"),
-           nb::arg("direction"))
-      .def("rotate_both", rotate_both, nb::arg("outs"), nb::arg("sources"), nb::arg("layout"),
-           nb::arg("direction"));
+      .def("fill_rows", fill_rows)
+      .def("rotate", rotate_one)
+      .def("rotate_both", rotate_both);
 }
 
 }  // namespace rotary::python
