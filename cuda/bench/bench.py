@@ -167,35 +167,31 @@ def bench_rotate(bench, frequencies, dtype, tokens, flash):
 
 def kv(k, v):
     class Kv(_cuda._Sized):
-        _fields_ = [("struct_size", ctypes.c_size_t), ("k", ctypes.POINTER(_cuda.HeadsView)),
-                    ("v", ctypes.POINTER(_cuda.HeadsView))]
+        _fields_ = [(name, ctypes.POINTER(_cuda.HeadsView)) for name in "kv"]
     return Kv(k=ctypes.pointer(k), v=ctypes.pointer(v))
 
 
 class Slots(_cuda._Sized):
-    _fields_ = [("struct_size", ctypes.c_size_t), ("kind", ctypes.c_int32),
-                ("reserved", ctypes.c_int32), ("first", ctypes.c_int64), ("data", ctypes.c_void_p),
-                ("batch", ctypes.c_int64), ("tokens", ctypes.c_int64),
+    _fields_ = [("kind", ctypes.c_int32), ("reserved", ctypes.c_int32), ("first", ctypes.c_int64),
+                ("data", ctypes.c_void_p), ("batch", ctypes.c_int64), ("tokens", ctypes.c_int64),
                 ("batch_stride", ctypes.c_int64), ("token_stride", ctypes.c_int64)]
 
 
 class HeadNorm(_cuda._Sized):
-    _fields_ = [("struct_size", ctypes.c_size_t), ("weight", ctypes.c_void_p),
-                ("weight_count", ctypes.c_size_t), ("weight_offset", ctypes.c_double),
-                ("epsilon", ctypes.c_double), ("over", ctypes.c_int32),
-                ("reserved", ctypes.c_int32)]
+    _fields_ = [("weight", ctypes.c_void_p), ("weight_count", ctypes.c_size_t),
+                ("weight_offset", ctypes.c_double), ("epsilon", ctypes.c_double),
+                ("over", ctypes.c_int32), ("reserved", ctypes.c_int32)]
 
 
 class Norms(_cuda._Sized):
-    _fields_ = [("struct_size", ctypes.c_size_t), ("q", ctypes.POINTER(HeadNorm)),
-                ("k", ctypes.POINTER(HeadNorm)), ("order", ctypes.c_int32),
-                ("reserved", ctypes.c_int32)]
+    _fields_ = [("q", ctypes.POINTER(HeadNorm)), ("k", ctypes.POINTER(HeadNorm)),
+                ("order", ctypes.c_int32), ("reserved", ctypes.c_int32)]
 
 
 class Step(_cuda._Sized):
-    _fields_ = [("struct_size", ctypes.c_size_t), ("q", ctypes.POINTER(_cuda.HeadsView)),
-                ("q_out", ctypes.POINTER(_cuda.HeadsView)), ("heads", ctypes.c_void_p),
-                ("cache", ctypes.c_void_p), ("slots", ctypes.c_void_p), ("norms", ctypes.c_void_p)]
+    _fields_ = [("q", ctypes.POINTER(_cuda.HeadsView)), ("q_out", ctypes.POINTER(_cuda.HeadsView)),
+                ("heads", ctypes.c_void_p), ("cache", ctypes.c_void_p), ("slots", ctypes.c_void_p),
+                ("norms", ctypes.c_void_p)]
 
 
 class Fused:

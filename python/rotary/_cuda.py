@@ -27,49 +27,45 @@ _CODES = ("ok", "invalid_argument", "malformed_input", "unsupported", "out_of_me
 class _Sized(ctypes.Structure):
     """A struct of rotary.h; its first member is its size."""
 
+    _fields_ = [("struct_size", c_size_t)]
+
     def __init__(self, **members: Any) -> None:
         super().__init__(struct_size=ctypes.sizeof(type(self)), **members)
 
 
 class HeadsView(_Sized):
-    _fields_ = [("struct_size", c_size_t), ("data", c_void_p), ("dtype", c_int32),
-                ("reserved", c_int32), ("extents", c_int64 * 4), ("strides", c_int64 * 4)]
+    _fields_ = [("data", c_void_p), ("dtype", c_int32), ("reserved", c_int32),
+                ("extents", c_int64 * 4), ("strides", c_int64 * 4)]
 
 
 class Positions(_Sized):
-    _fields_ = [("struct_size", c_size_t), ("kind", c_int32), ("reserved", c_int32),
-                ("first", c_int64), ("data", c_void_p), ("batch", c_int64), ("tokens", c_int64),
-                ("batch_stride", c_int64), ("token_stride", c_int64), ("axes", c_int64),
-                ("axis_stride", c_int64)]
+    _fields_ = [("kind", c_int32), ("reserved", c_int32), ("first", c_int64), ("data", c_void_p),
+                ("batch", c_int64), ("tokens", c_int64), ("batch_stride", c_int64),
+                ("token_stride", c_int64), ("axes", c_int64), ("axis_stride", c_int64)]
 
 
 class Window(_Sized):
-    _fields_ = [("struct_size", c_size_t), ("head_dim", c_int64), ("rotary_dim", c_int64),
-                ("first_feature", c_int64), ("pairing", c_int32), ("reserved", c_int32),
-                ("blocks", c_int64)]
+    _fields_ = [("head_dim", c_int64), ("rotary_dim", c_int64), ("first_feature", c_int64),
+                ("pairing", c_int32), ("reserved", c_int32), ("blocks", c_int64)]
 
 
 class AxisFrequencies(_Sized):
-    _fields_ = [("struct_size", c_size_t), ("axes", c_int64), ("pair_axes", POINTER(c_int32)),
-                ("inv_freq", POINTER(c_double)), ("count", c_size_t),
-                ("attention_factor", c_double)]
+    _fields_ = [("axes", c_int64), ("pair_axes", POINTER(c_int32)), ("inv_freq", POINTER(c_double)),
+                ("count", c_size_t), ("attention_factor", c_double)]
 
 
 class CosSin(_Sized):
-    _fields_ = [("struct_size", c_size_t), ("cos", c_void_p), ("sin", c_void_p),
-                ("dtype", c_int32), ("reserved", c_int32), ("batch", c_int64),
-                ("tokens", c_int64), ("batch_stride", c_int64), ("token_stride", c_int64),
-                ("pair_stride", c_int64), ("attention_factor", c_double)]
+    _fields_ = [("cos", c_void_p), ("sin", c_void_p), ("dtype", c_int32), ("reserved", c_int32),
+                ("batch", c_int64), ("tokens", c_int64), ("batch_stride", c_int64),
+                ("token_stride", c_int64), ("pair_stride", c_int64), ("attention_factor", c_double)]
 
 
 class At(_Sized):
-    _fields_ = [("struct_size", c_size_t), ("frequencies", c_void_p),
-                ("positions", POINTER(Positions))]
+    _fields_ = [("frequencies", c_void_p), ("positions", POINTER(Positions))]
 
 
 class Options(_Sized):
-    _fields_ = [("struct_size", c_size_t), ("stream", c_void_p), ("direction", c_int32),
-                ("reserved", c_int32)]
+    _fields_ = [("stream", c_void_p), ("direction", c_int32), ("reserved", c_int32)]
 
 
 @functools.cache
