@@ -5,7 +5,6 @@
 
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -98,35 +97,27 @@ void expect_bias(const nlohmann::json& of, const RelativeBias& bias, Compared co
   expect_near(gradient, numbers(of, "gradient"));
 }
 
-TEST(RelativeGolden, BiasesAgree) {
-  const auto file = test::read_golden("relative_biases");
-  const auto& log = file.at("kerple_log");
-  const auto& power = file.at("kerple_power");
-  const auto& fire = file.at("fire");
-  expect_bias(file.at("sandwich"), Sandwich{.dim = 8, .heads = 3}, Compared::whole);
-  expect_bias(log, KerpleLog{.p = numbers(log, "p"), .a = numbers(log, "a")},
-              Compared::up_to_query);
-  expect_bias(power, KerplePower{.a = numbers(power, "a"), .p = numbers(power, "p")},
-              Compared::up_to_query);
-  expect_bias(fire,
-              Fire{.c = fire.at("c"),
-                   .threshold = fire.at("threshold"),
-                   .epsilon = fire.at("epsilon"),
-                   .hidden_weight = numbers(fire, "hidden_weight"),
-                   .hidden_bias = numbers(fire, "hidden_bias"),
-                   .output_weight = numbers(fire, "output_weight"),
-                   .output_bias = numbers(fire, "output_bias")},
-              Compared::whole);
-}
-
 // Makes a bias of this name and sets the parameters that the entry names.
 RelativeBias described(std::string_view name, const nlohmann::json& entry) {
   RelativeBias bias = relative_bias_named(name).value();
   for_each_parameter(bias, [&]<class Member>(const ParameterFacts& facts, Member& member) {
-    if constexpr (std::is_same_v<Member, std::int64_t> || std::is_same_v<Member, Numbers>)
-      entry.at(std::string(facts.name)).get_to(member);
+    if constexpr (requires { entry.get_to(member); }) {
+      const auto found = entry.find(std::string(facts.name));
+      if (found != entry.end()) found->get_to(member);
+    }
   });
   return bias;
+}
+
+// KERPLE's code masks keys after the query.
+TEST(RelativeGolden, BiasesAgree) {
+  const auto file = test::read_golden("relative_biases");
+  for (const char* const name : {"sandwich", "kerple_log", "kerple_power", "fire"}) {
+    SCOPED_TRACE(name);
+    const bool is_kerple = name[0] == 'k';
+    expect_bias(file.at(name), described(name, file.at(name)),
+                is_kerple ? Compared::up_to_query : Compared::whole);
+  }
 }
 
 // The file has an entry for every encoding that is a formula of the distance and a head's numbers.
