@@ -10,7 +10,6 @@ functions that make angles. --from names an engine's source: the wheel of onnxru
 mlx-lm, or the folder vendor/llama.cpp of llama_cpp_python's sdist. Without --write: compares.
 """
 
-import ast
 import ctypes
 import json
 import math
@@ -23,6 +22,8 @@ import types
 import zipfile
 
 import numpy as np
+
+from definitions import load_definitions
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PATH = ROOT / "tests/golden/dialects.json"
@@ -97,27 +98,14 @@ def transformers_cases(_source):
                                 observe(history, newest))
 
 
-def definitions(text, names):
-    """The source of the functions, methods and classes with these names."""
-    found = {}
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name in names:
-            found.setdefault(node.name, node)
-    return ast.unparse(ast.Module([found[name] for name in names], []))
-
-
 def onnxruntime_cases(source):
     import torch
-    names = ("make_mscale_su", "make_mscale_yarn", "make_mscale",
-             "make_inv_freq_rescaled_with_ntk", "make_rope_init")
     text = zipfile.ZipFile(source).read("onnxruntime_genai/models/builders/base.py").decode()
-    scope = {"np": np, "torch": torch}
-    exec(definitions(text, names), scope)
-    builder = type("Builder", (), {name: scope[name] for name in names})
+    builder = load_definitions(text, ["Model"], {"np": np, "torch": torch})["Model"]
     for title, config in YARN_CASES:
         config = config | {"model_type": "qwen2"}  # the builder's LlamaModel ignores yarn
         rope = config["rope_scaling"]
-        made = builder()
+        made = object.__new__(builder)
         made.head_size = head_dim_of(config)
         made.original_context_length = rope["original_max_position_embeddings"]
         made.rope_attrs = {"theta": config["rope_theta"]}
