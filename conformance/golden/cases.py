@@ -8,12 +8,10 @@ import torch
 
 from absolute import absolute_numbers
 from attention import attention_numbers
-from axis_rotations import MAKERS as AXIS_MAKERS
-from axis_rotations import axis_numbers
 from biases import bucket_numbers, slope_numbers
 from compare import FREQUENCY_BOUND, Numbers
 from relative_biases import bias_numbers
-from rotations import rotated_numbers
+from rotations import AXES, rotated_numbers
 
 # Files whose numbers our own expressions make again, though other code may have made them first.
 RESTATED = {"relative_biases": bias_numbers, "attention_encodings": attention_numbers}
@@ -44,9 +42,8 @@ def remade(golden, release):
         return state_numbers(golden, release)
     if "sinusoidal" in golden and "grids" in golden:
         return absolute_numbers(golden, release)
-    if golden.get("name") in AXIS_MAKERS:
-        return axis_numbers(golden, release)
-    if "q" in golden and "positions" in golden and isinstance(golden.get("source"), dict):
+    if golden.get("name") in AXES or (
+            "q" in golden and "positions" in golden and isinstance(golden.get("source"), dict)):
         return rotated_numbers(golden, release)
     if "relative_position" in golden:
         return bucket_numbers(golden, release)

@@ -3,6 +3,7 @@
 
 import dataclasses
 import re
+import types
 
 import numpy as np
 import torch
@@ -21,6 +22,13 @@ ROPE_PARAMETERS = {
     "gemma4": {"rope_type": "proportional", "partial_rotary_factor": 0.25,
                "rope_theta": 1000000.0},
 }
+# Files with positions on several axes: model, rotary class and function.
+AXES = {
+    "qwen2_vl_mrope": ("qwen2_vl", "Qwen2VLRotaryEmbedding", "apply_rotary_pos_emb"),
+    "qwen2_vl_vision_2d": ("qwen2_vl", "Qwen2VLVisionRotaryEmbedding",
+                           "apply_rotary_pos_emb_vision"),
+    "pixtral_vision_2d": ("pixtral", "PixtralVisionRotaryEmbedding", "apply_rotary_pos_emb"),
+}
 OUTPUTS = {"q": "q_out", "k": "k_out", "v": "v_out_if_rotary_value"}
 
 
@@ -36,7 +44,8 @@ class Rotation:
 
 def rotated_numbers(golden, release):
     model = MODEL.search(next(iter(golden["source"].values())))[1]
-    rotation = MAKERS.get(model, by_rotary_class)(golden, release, model)
+    make = of_axes if golden.get("name") in AXES else MAKERS.get(model, by_rotary_class)
+    rotation = make(golden, release, model)
     for dtype, prefix, inputs, held in runs(golden):
         tables = rotation.tables(inputs["q"])
         turned = rotation.turn(list(inputs.values()), tables)
@@ -147,6 +156,37 @@ def roformer(golden, release, model):
     return Rotation(lambda tensor: {"table_rows": rows}, turn, powers(dim))
 
 
+def of_axes(golden, release, _):
+    model, class_name, apply_name = AXES[golden["name"]]
+    code = release.model(model, class_name, apply_name)
+    head_dim, at = golden["q"]["shape"][-1], torch.tensor(coordinates(golden))
+    if "config" in golden:
+        config, at = release.config(model, golden["config"]), at[:, None]
+    else:
+        config, at = types.SimpleNamespace(head_dim=head_dim, rope_parameters={
+            "rope_type": "axial", "rope_theta": 10000.0}), at.T
+    rotary = getattr(code, class_name)(config)
+
+    def tables(tensor):
+        rows = [each[None] if model == "pixtral" else each for each in rotary(tensor, at)]
+        return dict(zip(("cos", "sin"), rows))
+
+    def turn(tensors, made):
+        return getattr(code, apply_name)(*tensors, made["cos"], made["sin"])
+
+    # The frequencies may repeat for each axis.
+    return Rotation(tables, turn, np.resize(doubles(rotary.inv_freq), head_dim // 2))
+
+
+def coordinates(golden):
+    """[axes][tokens]: the file's, or those of its grid, row by row."""
+    if "patch_grid_hw" in golden:
+        return np.indices(golden["patch_grid_hw"]).reshape(2, -1)
+    if "position_ids_hw" in golden:
+        return np.array(golden["position_ids_hw"]).T
+    return np.array(golden.get("positions_thw", [golden.get("positions")]))
+
+
 MAKERS = {"gemma4": gemma4, "gptj": gptj, "roformer": roformer}
 
 
@@ -164,15 +204,15 @@ def bound_of_table(name, golden, rotation):
 
 
 def bound_of_turned(tensor, dtype, made_by):
-    """A bound per feature; unrotated features keep their bits."""
+    """A bound per feature, by the largest coordinate; unrotated features keep their bits."""
     golden, rotation, adjacent = made_by
     x, pairs = doubles(tensor), len(rotation.inv_freq)
     first = np.arange(pairs) * 2 if adjacent else np.arange(pairs)
     second = first + (1 if adjacent else pairs)
-    axis = golden["layout"].split()[0].rstrip(",").split(",").index("T")
+    layout = golden["layout"].replace("(packed)", "").split()[0].rstrip(",")
     shape = [1] * x.ndim
-    shape[axis] = -1
-    positions = np.array(golden["positions"], float).reshape(shape)
+    shape[layout.split(",").index("T")] = -1
+    positions = coordinates(golden).max(axis=0).reshape(shape)
     table = table_bound(positions, rotation.inv_freq, rotation.factor)
     bound = np.zeros(x.shape)
     bound[..., first] = bound[..., second] = rotated_bound(
