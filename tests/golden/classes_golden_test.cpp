@@ -17,14 +17,6 @@
 namespace rotary {
 namespace {
 
-const ModelRotary* find_rotary(const ModelSpec& model, const std::string& label) {
-  const auto found = std::find_if(model.rotary.begin(), model.rotary.end(), [&](const auto& each) {
-    return each.layer_type.value_or("") == label;
-  });
-  if (found != model.rotary.end()) return &*found;
-  return model.rotary.size() == 1 ? &model.rotary.front() : nullptr;
-}
-
 std::vector<double> falling_frequencies(const Frequencies& frequencies) {
   std::vector<double> falling = frequencies.inv_freq;
   for (double& each : falling) each = std::abs(each);
@@ -56,11 +48,8 @@ std::vector<std::size_t> rotating_layers(const ModelSpec& model) {
 }
 
 void expect_ropes(const ModelSpec& model, const nlohmann::json& ropes, std::int64_t context) {
-  for (const auto& [label, wanted] : ropes.items()) {
-    const ModelRotary* const rotary = find_rotary(model, label);
-    ASSERT_NE(rotary, nullptr) << label;
-    expect_rope(*rotary, wanted, context);
-  }
+  for (const auto& [label, wanted] : ropes.items())
+    expect_rope(test::rotary_of(model, label), wanted, context);
 }
 
 TEST(ClassesGolden, EveryClassOfTransformersAgrees) {

@@ -9,7 +9,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -53,15 +52,6 @@ nlohmann::json config_of(const nlohmann::json& given) {
   return config;
 }
 
-const ModelRotary& rotary_of(const ModelSpec& model, const nlohmann::json& result) {
-  if (!result.contains("layer_type")) return model.rotary.at(0);
-  const auto layer_type = result.at("layer_type").get<std::string>();
-  for (const ModelRotary& each : model.rotary) {
-    if (each.layer_type == layer_type) return each;
-  }
-  throw std::runtime_error("no rotary embedding for " + layer_type);
-}
-
 void expect_agreement(const ModelRotary& rotary, const nlohmann::json& result) {
   const std::int64_t context = context_of(result);
   SCOPED_TRACE("context of " + std::to_string(context));
@@ -87,7 +77,8 @@ void expect_agreement(const ModelRotary& rotary, const nlohmann::json& result) {
 TEST_P(FrequenciesGolden, AgreesWithTransformers) {
   const auto given = test::read_golden("model_frequencies").at("models").at(GetParam());
   const ModelSpec model = test::resolved_model(config_of(given), family_of(given));
-  for (const auto& result : given.at("results")) expect_agreement(rotary_of(model, result), result);
+  for (const auto& result : given.at("results"))
+    expect_agreement(test::rotary_of(model, result.value("layer_type", "")), result);
 }
 
 std::string without_dots(std::string name) {

@@ -45,9 +45,14 @@ ModelSpec resolved_model(nlohmann::json config, std::string_view model_type) {
 
 RotarySpec resolved_spec(nlohmann::json config, std::string_view model_type, Numerics numerics) {
   config.emplace("model_type", model_type);
-  const ModelSpec model = value_of(resolve(config.dump(), {.numerics = numerics}));
-  if (model.rotary.size() != 1) throw std::runtime_error("one rotary embedding expected");
-  return model.rotary.front().spec;
+  return rotary_of(value_of(resolve(config.dump(), {.numerics = numerics})), "").spec;
+}
+
+const ModelRotary& rotary_of(const ModelSpec& model, std::string_view layer_type) {
+  for (const ModelRotary& each : model.rotary)
+    if (each.layer_type.value_or("") == layer_type) return each;
+  if (model.rotary.size() == 1) return model.rotary.front();
+  throw std::runtime_error("no rotary embedding for layers of type " + std::string(layer_type));
 }
 
 void expect_near(const std::vector<double>& got, const std::vector<double>& wanted,

@@ -27,6 +27,9 @@ inline constexpr double float32_tolerance = 0x1p-20;
 [[nodiscard]] RotarySpec resolved_spec(nlohmann::json config, std::string_view model_type,
                                        Numerics numerics = Numerics::exact);
 
+// The rotary embedding of a layer type; the only one, if the model has just one. Else throws.
+[[nodiscard]] const ModelRotary& rotary_of(const ModelSpec& model, std::string_view layer_type);
+
 template <class Number>
 [[nodiscard]] std::vector<Number> flat(const nlohmann::json& lists) {
   if (!lists.is_array()) return {lists.get<Number>()};

@@ -92,13 +92,6 @@ using Rows = std::vector<std::vector<double>>;
 constexpr double row_error = 2.5e-7;
 constexpr double angle_error = 4 * 0x1p-24;
 
-const ModelRotary& rotary_of(const ModelSpec& model, const std::string& label) {
-  for (const ModelRotary& each : model.rotary) {
-    if (each.layer_type.value_or("") == label) return each;
-  }
-  return model.rotary.front();
-}
-
 std::string same_features(const HeadWindow& window) {
   if (window.pairing.get() == Pairing::half) return window.blocks == 2 ? "blocks" : "half";
   return "interleaved";
@@ -134,7 +127,7 @@ TEST(AxisRowsGolden, EveryClassWithSeveralAxesAgrees) {
     double largest = 1;
     for (const double coordinate : coordinates) largest = std::max(largest, std::abs(coordinate));
     for (const auto& [label, wanted] : each.at("ropes").items()) {
-      const ModelRotary& rotary = rotary_of(model, label);
+      const ModelRotary& rotary = test::rotary_of(model, label);
       const Frequencies frequencies = test::value_of(make_frequencies(rotary.spec, 16384));
       ASSERT_EQ(frequencies.axes.count, axes);
       const auto rotations = test::value_of(
