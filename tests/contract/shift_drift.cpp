@@ -22,6 +22,7 @@
 #include "rotary/rotate.hpp"
 #include "rotary/shift.hpp"
 #include "support/cases.hpp"
+#include "support/int8_heads.hpp"
 #include "support/result.hpp"
 
 namespace rotary {
@@ -53,33 +54,22 @@ Tensor normal_keys(std::int64_t tokens, std::uint64_t seed) {
   return keys;
 }
 
-class Cache {
- public:
-  Cache() = default;
-  Cache(const Cache&) = delete;
-  Cache& operator=(const Cache&) = delete;
-  virtual ~Cache() = default;
-
-  virtual void shift_by(const Rotations& by) = 0;
-  [[nodiscard]] virtual double at(const HeadIndex& index, std::int64_t feature) const = 0;
-  // The largest relative error that storing and all shifts so far may cause in a pair this long.
-  [[nodiscard]] virtual double bound(const HeadIndex& index, double hypot) const = 0;
-};
-
-class FloatCache final : public Cache {
+// A cache shifts its keys and gives their elements. bound() is the largest relative error that
+// storing and all shifts so far may cause in a pair this long.
+class FloatCache {
  public:
   FloatCache(DType dtype, const Tensor& rotated) : keys_(test::rounded_to(dtype, rotated)) {}
 
-  void shift_by(const Rotations& by) override {
+  void shift_by(const Rotations& by) {
     test::require(shift(keys_.view(), by));
     ++shifts_;
   }
-  [[nodiscard]] double at(const HeadIndex& index, std::int64_t feature) const override {
+  [[nodiscard]] double at(const HeadIndex& index, std::int64_t feature) const {
     return keys_.at(index, feature);
   }
   // A component's error in one shift is at most error_bound(), and a pair's at most √2 times that.
   // Storing rounds no more than a shift. Relative errors compound.
-  [[nodiscard]] double bound(const HeadIndex&, double hypot) const override {
+  [[nodiscard]] double bound(const HeadIndex&, double hypot) const {
     const check::Rotated by{.dtype = keys_.view().dtype, .position = -distance};
     const double once = std::sqrt(2.0) * check::error_bound(by, hypot) * 0x1p-24;
     return std::pow(1 + once, shifts_ + 1) - 1;
@@ -90,58 +80,47 @@ class FloatCache final : public Cache {
   int shifts_ = 0;
 };
 
-class Int8Cache final : public Cache {
+class Int8Cache {
  public:
   explicit Int8Cache(const Tensor& rotated)
-      : extents_(rotated.extents()),
-        elements_(static_cast<std::size_t>(strides_bthd(extents_).batch)),
-        scales_(elements_.size() / static_cast<std::size_t>(extents_.features)),
-        steps_(scales_.size()) {
-    test::for_each_element(extents_, [&](const HeadIndex& index, std::int64_t f) {
-      float& scale = scales_[head_at(index)];
-      scale = std::max(scale, static_cast<float>(std::abs(rotated.at(index, f)) / 127));
+      : keys_(rotated.extents(), test::Lying::bthd),
+        steps_(static_cast<std::size_t>(rotated.extents().tokens * rotated.extents().heads)) {
+    test::for_each_element(rotated.extents(), [&](const HeadIndex& index, std::int64_t f) {
+      const auto needed = static_cast<float>(std::abs(rotated.at(index, f)) / 127);
+      keys_.scale(index) = f == 0 ? needed : std::max(keys_.scale(index), needed);
     });
-    test::for_each_element(extents_, [&](const HeadIndex& index, std::int64_t f) {
-      elements_[element_at(index, f)] = static_cast<std::int8_t>(
-          std::nearbyint(rotated.at(index, f) / double{scales_[head_at(index)]}));
+    test::for_each_element(rotated.extents(), [&](const HeadIndex& index, std::int64_t f) {
+      keys_.element(index, f) = static_cast<std::int8_t>(
+          std::nearbyint(rotated.at(index, f) / double{keys_.scale(index)}));
     });
     add_steps();
   }
 
-  void shift_by(const Rotations& by) override {
-    test::require(shift(QuantizedHeadsView{.data = elements_.data(),
-                                           .scales = scales_.data(),
-                                           .extents = extents_,
-                                           .strides = strides_bthd(extents_),
-                                           .scale_strides = {.token = extents_.heads, .head = 1}},
-                        by));
+  void shift_by(const Rotations& by) {
+    test::require(shift(keys_.view(), by));
     add_steps();
     ++shifts_;
   }
-  [[nodiscard]] double at(const HeadIndex& index, std::int64_t feature) const override {
-    return double{scales_[head_at(index)]} * elements_[element_at(index, feature)];
+  [[nodiscard]] double at(const HeadIndex& index, std::int64_t feature) const {
+    return double{keys_.scale(index)} * keys_.element(index, feature);
   }
   // Half a quantization step for every scale so far, and the error of every rotation.
-  [[nodiscard]] double bound(const HeadIndex& index, double hypot) const override {
+  [[nodiscard]] double bound(const HeadIndex& index, double hypot) const {
     const double units = rotate_error_bound(Direction::forward, 1, -distance) * (shifts_ + 1);
     return std::sqrt(2.0) * (steps_[head_at(index)] / hypot * 0.5001 + units * 0x1p-23);
   }
 
  private:
   [[nodiscard]] std::size_t head_at(const HeadIndex& index) const {
-    return static_cast<std::size_t>(index.token * extents_.heads + index.head);
-  }
-  [[nodiscard]] std::size_t element_at(const HeadIndex& index, std::int64_t feature) const {
-    return head_at(index) * static_cast<std::size_t>(extents_.features) +
-           static_cast<std::size_t>(feature);
+    return static_cast<std::size_t>(index.token * keys_.view().extents.heads + index.head);
   }
   void add_steps() {
-    for (std::size_t i = 0; i < steps_.size(); ++i) steps_[i] += double{scales_[i]};
+    test::for_each_element(keys_.view().extents, [&](const HeadIndex& index, std::int64_t f) {
+      if (f == 0) steps_[head_at(index)] += double{keys_.scale(index)};
+    });
   }
 
-  Extents extents_;
-  std::vector<std::int8_t> elements_;
-  std::vector<float> scales_;
+  test::Int8Heads keys_;
   std::vector<double> steps_;  // [tokens][heads], the sums of all scales so far
   int shifts_ = 0;
 };
@@ -153,6 +132,7 @@ struct Drift {
   bool held = true;
 };
 
+template <class Cache>
 Drift measure(const Cache& cache, const Tensor& keys, const Frequencies& frequencies, int shifts) {
   const Positions positions = ConsecutivePositions{.first = first_position + shifts * distance,
                                                    .tokens = keys.extents().tokens};
@@ -182,6 +162,7 @@ Drift measure(const Cache& cache, const Tensor& keys, const Frequencies& frequen
   return drift;
 }
 
+template <class Cache>
 bool run(const char* name, Cache& cache, const Tensor& keys, const Frequencies& frequencies) {
   const std::int64_t tokens = keys.extents().tokens;
   const Positions from = ConsecutivePositions{.first = first_position, .tokens = tokens};
