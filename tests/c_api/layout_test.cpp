@@ -1,44 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled programs keep working: version 1 members keep their offsets, and structs grow only at
-// the end.
+// Compiled programs keep working: members keep their offsets.
 #include <gtest/gtest.h>
 
 #include <cstddef>
 
-#include "c_api/structs.hpp"
+#include "rotary/rotary.h"
+#include "rotary/rotary_kv_cache.h"
 
 namespace rotary {
 namespace {
-
-template <class T>
-std::size_t first_bytes() {
-  EXPECT_GE(sizeof(T), c_api::Versioned<T>::layout.first_bytes);
-  EXPECT_EQ(sizeof(T), c_api::Versioned<T>::layout.bytes);
-  EXPECT_EQ(sizeof(T), c_api::Versioned<T>::defaults.struct_size);
-  EXPECT_EQ(offsetof(T, struct_size), 0U);
-  return c_api::Versioned<T>::layout.first_bytes;
-}
-
-TEST(CLayout, SizesOfVersion1StayTheSame) {
-  if (sizeof(void*) != 8) GTEST_SKIP() << "the numbers are those of 64-bit machines";
-  EXPECT_EQ(first_bytes<rotary_heads_view>(), 88U);
-  EXPECT_EQ(first_bytes<rotary_positions>(), 64U);
-  EXPECT_EQ(first_bytes<rotary_rotated_at>(), 24U);
-  EXPECT_EQ(first_bytes<rotary_int8_view>(), 112U);
-  EXPECT_EQ(first_bytes<rotary_resolve_options>(), 24U);
-  EXPECT_EQ(first_bytes<rotary_byte_source>(), 32U);
-  EXPECT_EQ(first_bytes<rotary_window>(), 40U);
-  EXPECT_EQ(first_bytes<rotary_axis_frequencies>(), 48U);
-  EXPECT_EQ(first_bytes<rotary_rotations_options>(), 32U);
-  EXPECT_EQ(first_bytes<rotary_cos_sin>(), 80U);
-  EXPECT_EQ(first_bytes<rotary_executor>(), 32U);
-  EXPECT_EQ(first_bytes<rotary_rotate_options>(), 24U);
-  EXPECT_EQ(first_bytes<rotary_kv>(), 24U);
-  EXPECT_EQ(first_bytes<rotary_int8_kv>(), 24U);
-  EXPECT_EQ(first_bytes<rotary_slots>(), 64U);
-  EXPECT_EQ(first_bytes<rotary_head_norm>(), 48U);
-  EXPECT_EQ(first_bytes<rotary_append_options>(), 32U);
-}
 
 TEST(CLayout, OffsetsOfVersion1StayTheSame) {
   if (sizeof(void*) != 8) GTEST_SKIP() << "the numbers are those of 64-bit machines";
