@@ -7,16 +7,7 @@
 #include "bench/counts/operations.hpp"
 #include "rotary/instruction_set.hpp"
 
-namespace {
-
 using rotary::bench::CountedOperation;
-
-int fail(const rotary::Error& error) {
-  fmt::print(stderr, "rotary-counts: {}\n", error.message);
-  return 70;
-}
-
-}  // namespace
 
 // callgrind finds this function by its name.
 extern "C" [[gnu::noinline]] void counted_call(const CountedOperation* operation,
@@ -24,24 +15,25 @@ extern "C" [[gnu::noinline]] void counted_call(const CountedOperation* operation
   *status = operation->call();
 }
 
-int main() {
+int main() try {
   const auto operations = rotary::bench::counted_operations();
-  if (!operations) return fail(operations.error());
-  const auto instruction_set = rotary::instruction_set();
-  if (!instruction_set) return fail(instruction_set.error());
+  const auto instruction_set = rotary::bench::made(rotary::instruction_set());
 #if defined(__clang__)
   fmt::print("clang {}.{}\n", __clang_major__, __clang_minor__);
 #else
   fmt::print("gcc {}.{}\n", __GNUC__, __GNUC_MINOR__);
 #endif
-  fmt::print("{}\n", *instruction_set);
-  for (const CountedOperation& operation : *operations) {
+  fmt::print("{}\n", instruction_set);
+  for (const CountedOperation& operation : operations) {
     // This call is not counted: a first call may choose kernels and touch new memory.
-    if (auto status = operation.call(); !status) return fail(status.error());
+    rotary::bench::require(operation.call());
     rotary::Status status;
     counted_call(&operation, &status);
-    if (!status) return fail(status.error());
+    rotary::bench::require(status);
     fmt::print("{}\n", operation.name);
   }
   return 0;
+} catch (const std::exception& error) {
+  fmt::print(stderr, "rotary-counts: {}\n", error.what());
+  return 70;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,16 @@ struct CountedOperation {
   std::function<Status()> call;
 };
 
-// Each operation owns its data and does the same work in every call.
-[[nodiscard]] Result<std::vector<CountedOperation>> counted_operations();
+// Each operation owns its data and does the same work in every call. Throws if data cannot be made.
+[[nodiscard]] std::vector<CountedOperation> counted_operations();
+
+inline void require(const Status& status) {
+  if (!status) throw std::runtime_error(status.error().message);
+}
+template <class T>
+[[nodiscard]] T made(Result<T> result) {
+  if (!result) require(result.error());
+  return *std::move(result);
+}
 
 }  // namespace rotary::bench
