@@ -19,8 +19,8 @@ void check_head(Verification& result, const ConstHeadsView& after, const ExactRo
   const HeadWindow& window = frequencies.window;
   const std::vector<double> got = check::head_at(after, head.index);
   for (std::size_t f = 0; f < got.size(); ++f) {
-    ++result.elements;
     if (check::turns(window, static_cast<std::int64_t>(f))) continue;
+    ++result.elements;
     result.wrong += got[f] == head.exact[f] ? 0 : 1;
   }
   check::Rotated by{.dtype = after.dtype,
@@ -33,21 +33,27 @@ void check_head(Verification& result, const ConstHeadsView& after, const ExactRo
     const long double hypot = std::hypot(head.exact[static_cast<std::size_t>(x)],
                                          head.exact[static_cast<std::size_t>(y)]);
     const double bound = check::error_bound(by, hypot);
-    result.bound = std::max(result.bound, bound);
     for (const std::int64_t feature : {x, y}) {
       const auto f = static_cast<std::size_t>(feature);
-      const double units = check::error_units(by, got[f], head.exact[f], hypot);
-      result.wrong += units <= bound ? 0 : 1;
-      if (units <= result.worst) continue;
-      result.worst = units;
-      result.worst_position = static_cast<std::int64_t>(by.position);
-      result.worst_head = head.index.head;
-      result.worst_feature = feature;
+      result.add(check::error_units(by, got[f], head.exact[f], hypot), bound,
+                 static_cast<std::int64_t>(by.position), head.index.head, feature);
     }
   }
 }
 
 }  // namespace
+
+void Verification::add(double error, double most, std::int64_t position, std::int64_t head,
+                       std::int64_t feature) {
+  ++elements;
+  wrong += error <= most ? 0 : 1;
+  bound = std::max(bound, most);
+  if (error <= worst) return;
+  worst = error;
+  worst_position = position;
+  worst_head = head;
+  worst_feature = feature;
+}
 
 void Verification::merge(const Verification& other) {
   elements += other.elements;

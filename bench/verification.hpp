@@ -17,12 +17,16 @@ namespace rotary::bench {
 struct Verification {
   std::int64_t elements = 0;
   std::int64_t wrong = 0;  // beyond the bound of numeric_contract.hpp, or unrotated and changed
-  double worst = 0;        // of rotated elements, in units of 2^-24 hypot(exact pair)
-  double bound = 0;        // the largest bound among the elements
+  double worst = 0;  // of rotated elements, in units of 2^-24 hypot(exact pair); of attention, in
+                     // units of the bound
+  double bound = 0;  // the largest bound among the elements, in the same units
   std::int64_t worst_position = 0;
   std::int64_t worst_head = 0;
   std::int64_t worst_feature = 0;
 
+  // Counts an element whose error may be at most `most`. A NaN counts as wrong.
+  void add(double error, double most, std::int64_t position, std::int64_t head = 0,
+           std::int64_t feature = 0);
   void merge(const Verification& other);
 };
 

@@ -25,7 +25,7 @@ struct AttentionGroup {
 
 struct AttentionMeasurement {
   AttentionLine line;
-  AttentionVerification verification;
+  Verification verification;
   std::size_t memory_bytes = 0;
   double ns_per_call = 0;
   double ratio = 0;  // time relative to attention without encoding, in the same rounds

@@ -21,7 +21,7 @@ std::vector<std::int64_t> sampled_queries(std::int64_t queries) {
 }
 
 // Checks each sampled query as a sequence with one query and the keys up to its position.
-AttentionVerification verify_result(const AttentionJob& job) {
+Verification verify_result(const AttentionJob& job) {
   const std::int64_t queries = job.line().queries();
   std::vector<AttentionSequence> sampled;
   for (const std::int64_t query : sampled_queries(queries)) {
@@ -31,26 +31,20 @@ AttentionVerification verify_result(const AttentionJob& job) {
   }
   check::AttendCall call = job.call();
   call.options.sequences = sampled;
-  AttentionVerification found;
+  Verification found;
   check::for_each_row(call, job.definition(), [&](const check::CheckedRow& row) {
     const std::vector<double> bounds = row.exact.bounds_by_key(call.out.dtype);
     for (std::size_t f = 0; f < bounds.size(); ++f) {
       // Avoids 0 / 0: a query that sees a single value of 0 has a bound of 0.
       const double off = std::abs(row.computed.out[f] - row.exact.out()[f]);
-      const double error = off == 0 ? 0 : off / bounds[f];
-      ++found.elements;
-      found.wrong += error <= 1 ? 0 : 1;  // a NaN counts as wrong
-      if (error <= found.worst) continue;
-      found.worst = error;
-      found.worst_query = row.place.token;
-      found.worst_head = row.place.head;
-      found.worst_feature = static_cast<std::int64_t>(f);
+      found.add(off == 0 ? 0 : off / bounds[f], 1, row.place.token, row.place.head,
+                static_cast<std::int64_t>(f));
     }
   });
   return found;
 }
 
-Result<AttentionVerification> verify(const AttentionJob& job) {
+Result<Verification> verify(const AttentionJob& job) {
   if (auto status = job.run(1); !status) return std::move(status).error();
   return verify_result(job);
 }

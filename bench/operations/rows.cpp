@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <cmath>
 
 #include "bench/operations/operations.hpp"
@@ -15,13 +14,7 @@ void compare(Verification& result, const Frequencies& frequencies, float got,
   const long double exact = static_cast<long double>(factor) * cos_or_sin;
   const auto error = static_cast<double>(std::abs(static_cast<long double>(got) - exact));
   const double most = row_error_bound(static_cast<double>(exact), factor, position);
-  const double units = 0x1p24 * error / factor;
-  ++result.elements;
-  result.wrong += error <= most ? 0 : 1;
-  result.bound = std::max(result.bound, 0x1p24 * most / factor);
-  if (units <= result.worst) return;
-  result.worst = units;
-  result.worst_position = position;
+  result.add(0x1p24 * error / factor, 0x1p24 * most / factor, position);
 }
 
 // Measures errors in units of 2^-24 A. A is the attention factor, hypot(cos, sin) of a pair.

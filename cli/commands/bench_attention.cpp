@@ -247,13 +247,13 @@ Json measured(const std::vector<AttentionGroup>& groups, double seconds) {
     const std::string subject = fmt::format("{} of {} tokens", to_string(group.step), group.tokens);
     const GroupMeasurement found = value_or_fail(std::move(measurement), subject);
     for (const AttentionMeasurement& line : found.lines) {
-      const bench::AttentionVerification& errors = line.verification;
+      const bench::Verification& errors = line.verification;
       if (errors.wrong == 0) continue;
       fail(ExitCode::check_failed,
            "{}: every element must be within its bound, got {} of {} beyond it; the largest error "
            "is "
            "{:.4g} times its bound, at query {}, head {}, feature {}; it was not timed",
-           describe(line.line), errors.wrong, errors.elements, errors.worst, errors.worst_query,
+           describe(line.line), errors.wrong, errors.elements, errors.worst, errors.worst_position,
            errors.worst_head, errors.worst_feature);
     }
     return group_json(found);

@@ -39,9 +39,9 @@ TEST(BenchAttention, FindsAWrongBitAndANanInTheLastQuery) {
       const HeadsView out = tensors.out.view();
       auto* const last = static_cast<std::byte*>(out.data) + tensors.out.bytes() - 1;
       *last ^= std::byte{1};  // an exponent bit; in f16 a fraction bit
-      const AttentionVerification wrong = verify_result(**job);
+      const Verification wrong = verify_result(**job);
       EXPECT_EQ(wrong.wrong, 1);
-      EXPECT_EQ(wrong.worst_query, line.queries() - 1);
+      EXPECT_EQ(wrong.worst_position, line.queries() - 1);
       EXPECT_EQ(wrong.worst_head, 3);
       EXPECT_EQ(wrong.worst_feature, 7);
       *last = std::byte{0x7F};
