@@ -180,7 +180,7 @@ class RotateTest(ToolTest):
         np.testing.assert_allclose(self.load("back.npy"), x, rtol=0, atol=2e-6)
 
     def test_config_and_array_are_read_from_standard_input(self):
-        self.save("q.npy", self.random_array(1, 4, 1, 16))
+        self.save("q.npy", self.random_array(1, 4, 2**14, 16))  # larger than one read of a pipe
         command = ["rotate", "--layout", "bthd", "--out-q", "o.npy", "--force"]
         self.run_ok(*command, "--config", "-", "--q", "q.npy", stdin=json.dumps(LLAMA).encode())
         from_config = self.load("o.npy")
