@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,15 +14,11 @@
 namespace rotary::cli {
 namespace {
 
-using Positions = std::vector<std::int64_t>;
-
-constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
-constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
-
 constexpr std::uint64_t room = std::uint64_t{1} << 22;  // numbers that fit without a file
 const std::optional<std::string> no_file;
 
-Positions parsed(std::string_view text, const AnswerSize& answer = {room / 100, no_file}) {
+std::vector<std::int64_t> parsed(std::string_view text,
+                                 const AnswerSize& answer = {room / 100, no_file}) {
   return PositionList("--positions", text).numbers(answer);
 }
 
@@ -36,20 +31,6 @@ std::string refusal_of(std::string_view text, const AnswerSize& answer = {room /
   }
   ADD_FAILURE() << text << " was accepted";
   return {};
-}
-
-TEST(PositionList, KeepsTheOrderOfNumbersAndRanges) {
-  EXPECT_EQ(parsed("7"), (Positions{7}));
-  EXPECT_EQ(parsed("0:4"), (Positions{0, 1, 2, 3}));
-  EXPECT_EQ(parsed("-2:2"), (Positions{-2, -1, 0, 1}));
-  EXPECT_EQ(parsed("5,0,5, -1"), (Positions{5, 0, 5, -1}));
-  EXPECT_EQ(parsed("-1:1,131071"), (Positions{-1, 0, 131071}));
-}
-
-TEST(PositionList, ReadsTheLowestAndTheHighestInt64) {
-  EXPECT_EQ(parsed("-9223372036854775808:-9223372036854775806"), (Positions{lowest, lowest + 1}));
-  EXPECT_EQ(parsed("9223372036854775806:9223372036854775807"), (Positions{highest - 1}));
-  EXPECT_EQ(parsed("9223372036854775807"), (Positions{highest}));
 }
 
 TEST(PositionList, RefusesMalformedLists) {
@@ -67,20 +48,13 @@ TEST(PositionList, RefusesEmptyRanges) {
     EXPECT_NE(refusal_of(range).find("integer or START:STOP, "), std::string::npos) << range;
 }
 
-TEST(PositionList, RefusesTooManyPositionsBeforeItAllocates) {
-  EXPECT_EQ(parsed("0:100").size(), 100u);
-  EXPECT_NE(refusal_of("0:101").find("at most 100 here"), std::string::npos);
-  EXPECT_NE(refusal_of("0:60,0:41").find("at most 100 here"), std::string::npos);
-  EXPECT_NE(refusal_of("-9223372036854775808:9223372036854775807").find("at most 100 here"),
-            std::string::npos);
-}
-
 TEST(PositionList, TheSizeOfTheAnswerLimitsTheNumberOfPositions) {
   const std::optional<std::string> file = "a.npy";
   constexpr std::string_view all = "-9223372036854775808:9223372036854775807";
   const std::string twice = std::string(all) + "," + std::string(all);
-  EXPECT_EQ(parsed("0:4", {room / 4, no_file}).size(), 4u);
-  EXPECT_NE(refusal_of("0:5", {room / 4, no_file}).find("at most 4 here"), std::string::npos);
+  EXPECT_EQ(parsed("0:100").size(), 100u);
+  for (const auto text : std::vector<std::string_view>{"0:101", "0:60,0:41", all})
+    EXPECT_NE(refusal_of(text).find("at most 100 here"), std::string::npos) << text;
   EXPECT_EQ(parsed("0:5", {room / 4, file}).size(), 5u);
   for (const std::string_view text : {all, std::string_view(twice)})
     EXPECT_NE(refusal_of(text, {1, file}).find("at most 268435456 here"), std::string::npos);

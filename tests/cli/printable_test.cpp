@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// printable() escapes characters that a terminal obeys and bytes that are not UTF-8.
+// printable() escapes characters that a terminal obeys and bytes that are not UTF-8. test_text.py
+// tests every character.
 #include "apps/printable.hpp"
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <string_view>
 
 namespace rotary::cli {
@@ -27,9 +29,32 @@ TEST(Printable, EscapesControlAndFormatCharacters) {
   EXPECT_EQ(printable("\xEF\xBB\xBF\xEF\xBF\xBE\xF3\xA0\x81\x81"), "\\ufeff\\ufffe\\U000e0041");
 }
 
+// Just outside the rows of Unicode 15's table 3-7.
 TEST(Printable, EscapesEachByteThatIsNotUtf8) {
-  EXPECT_EQ(printable("a\x80\xC0\xAF\xED\xA0\x80z"), "a\\x80\\xc0\\xaf\\xed\\xa0\\x80z");
-  EXPECT_EQ(printable("\xE2\x82"), "\\xe2\\x82");
+  for (const std::string_view text : {
+           "\x80",              // a continuation alone
+           "\xC0\x80",          // overlong
+           "\xC1\xBF",          // overlong
+           "\xE0\x9F\xBF",      // overlong
+           "\xF0\x8F\xBF\xBF",  // overlong
+           "\xED\xA0\x80",      // a surrogate
+           "\xF4\x90\x80\x80",  // above U+10FFFF
+           "\xF5\x80\x80\x80",  // above U+10FFFF
+           "\xFF",              // in no character
+           "\xC3",              // cut short
+           "\xE2\x82",          // cut short
+           "\xF0\x9F\x98",      // cut short
+           "\xE2\x82x",         // a letter for a continuation
+       }) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string expected;
+    for (const char byte : text) {
+      const auto number = static_cast<unsigned char>(byte);
+      expected +=
+          byte == 'x' ? "x" : std::string("\\x") + digits[number >> 4] + digits[number & 15];
+    }
+    EXPECT_EQ(printable(text), expected);
+  }
 }
 
 TEST(Printable, KeepsTheNewlinesBetweenLines) {

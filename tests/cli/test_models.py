@@ -6,7 +6,7 @@ import os
 import pathlib
 import re
 
-from tool import LLAMA, ToolTest
+from tool import ToolTest
 
 CARDS = pathlib.Path(os.environ["ROTARY_CARDS"])
 
@@ -122,34 +122,3 @@ class ModelsTest(ToolTest):
         self.assertEqual(self.names("search", ""), every)
         self.assertEqual(self.names("search", "no such text"), [])
         self.assertEqual(len(self.run_ok("models", "search", "no such text").splitlines()), 1)
-
-    def test_wrong_arguments_are_refused(self):
-        for arguments, part in [
-            (["list"], "search, show, families, rules, got 'list'"),
-            (["search"], "rotary models search TEXT"),
-            (["show"], "rotary models show NAME"),
-            (["show", "kimik2"], "no model card is called 'kimik2'; the nearest names: kimi-k2"),
-            (["show", "xyzzy"], "`rotary models` lists the names"),
-            (["show", "gpt2", "more"], "no further argument 'more'"),
-        ]:
-            with self.subTest(arguments=arguments):
-                self.assert_fails(2, [part], "models", *arguments)
-
-
-class NamesTest(ToolTest):
-    def test_commands_accept_the_name_of_a_card(self):
-        self.assertTrue(self.run_ok("inspect", "llama-3.1-8b").startswith("llama, 32 layers"))
-        self.run_ok("table", "llama-3.1-8b", "--positions", "0:2")
-
-    def test_a_file_is_preferred_to_a_card(self):
-        self.write_config(LLAMA, name="llama-3.1-8b")
-        self.assertTrue(self.run_ok("inspect", "llama-3.1-8b").startswith("llama, 3 layers"))
-
-    def test_a_name_of_neither_file_nor_card_is_refused(self):
-        self.assert_fails(
-            4, ["kimik2: No such file, and no model card", "kimi-k2"], "inspect", "kimik2"
-        )
-        (self.path / "models").mkdir()
-        self.assert_fails(
-            4, ["models/llama-3.1-8b: No such file"], "inspect", "models/llama-3.1-8b"
-        )

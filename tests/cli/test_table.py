@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares tables in each form and file format with NumPy in double."""
 
+import zipfile
+
 import numpy as np
 
 from tool import INTERLEAVED, LLAMA, PARTIAL, TWO_TYPES, YARN, ToolTest
@@ -65,6 +67,9 @@ class TableTest(ToolTest):
         self.table(LLAMA, "a.npz")
         self.table(LLAMA, "b.npz")
         self.assertEqual((self.path / "a.npz").read_bytes(), (self.path / "b.npz").read_bytes())
+        with zipfile.ZipFile(self.path / "a.npz") as archive:
+            self.assertEqual({(entry.compress_type, entry.date_time) for entry in archive.filelist},
+                             {(zipfile.ZIP_STORED, (1980, 1, 1, 0, 0, 0))})
 
     def test_json_has_positions_shape_cos_and_sin(self):
         arguments = ["table", self.config, "--positions", POSITIONS_TEXT]
