@@ -66,5 +66,5 @@ class MeasuredTest(ToolTest):
                 self.assertLessEqual(memory / memory_of_plain, MOST_MEMORY)
 
     def write_weights(self, name, shapes):
-        safetensors_files.save_bytes(self.path / name, "U8",
-                                     {name: (shape, b"") for name, shape in shapes.items()})
+        safetensors_files.save_bytes(
+            self.path / name, {name: ("U8", shape, b"") for name, shape in shapes.items()})

@@ -23,27 +23,21 @@ def encoded(header, data):
     return struct.pack("<Q", len(text)) + text + data
 
 
-def save(path, tensors, metadata=None, dtype=None):
-    header, data = {}, b""
-    if metadata:
-        header["__metadata__"] = metadata
-    for name, array in tensors.items():
-        kind = dtype or next(name for name, type in DTYPES.items() if type == array.dtype.type)
-        header[name] = {"dtype": kind, "shape": list(array.shape),
-                        "data_offsets": [len(data), len(data) + array.nbytes]}
-        data += array.tobytes()
-    text = json.dumps(header).encode()
-    path.write_bytes(encoded(text + b" " * (-len(text) % 8), data))
+def save(path, tensors):
+    dtypes = {type: name for name, type in DTYPES.items()}
+    save_bytes(path, {name: (dtypes[array.dtype.type], array.shape, array.tobytes())
+                      for name, array in tensors.items()})
 
 
-def save_bytes(path, dtype, tensors):
-    """Saves tensors of one dtype. `tensors` maps each name to (shape, bytes)."""
-    header, data = {}, b""
-    for name, (shape, content) in tensors.items():
+def save_bytes(path, tensors):
+    """Saves tensors with metadata. `tensors` maps each name to (dtype, shape, bytes)."""
+    header, data = {"__metadata__": {"format": "pt"}}, b""
+    for name, (dtype, shape, content) in tensors.items():
         header[name] = {"dtype": dtype, "shape": shape,
                         "data_offsets": [len(data), len(data) + len(content)]}
         data += content
-    path.write_bytes(encoded(header, data))
+    text = json.dumps(header).encode()
+    path.write_bytes(encoded(text + b" " * (-len(text) % 8), data))
 
 
 def load(path):

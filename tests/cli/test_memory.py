@@ -9,7 +9,7 @@ import subprocess
 
 import numpy as np
 
-from tool import LLAMA, TOOL, ToolTest
+from tool import TOOL, ToolTest
 
 FAILING_NEW = os.environ["ROTARY_FAILING_NEW_LIBRARY"]
 

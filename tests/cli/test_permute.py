@@ -35,8 +35,8 @@ class PermuteTest(ToolTest):
     def array(self, *shape):
         return self.random.standard_normal(shape).astype(np.float32)
 
-    def save(self, tensors, name="model.safetensors", **more):
-        save(self.path / name, tensors, **more)
+    def save(self, tensors, name="model.safetensors"):
+        save(self.path / name, tensors)
         return name
 
     def permuted(self, config, tensors, *options):
@@ -90,16 +90,6 @@ class PermuteTest(ToolTest):
         self.assertAlmostEqual(scores[0], scores[1], delta=1e-9)
         self.assertGreater(abs(scores[0] - scores[2]), 1e-3)
 
-    def test_permuting_there_and_back_keeps_every_bit(self):
-        self.write_config(GQA)
-        for dtype, type in (("BF16", np.uint16), ("F16", np.float16), ("F8_E4M3", np.uint8)):
-            tensors = {name: self.random.integers(0, 255, array.shape).astype(type)
-                       for name, array in self.llama().items()}
-            self.save(tensors, dtype=dtype, metadata={"format": "pt"})
-            before, a, b = self.there_and_back()
-            self.assertNotEqual(a, before)
-            self.assertEqual(b, before)
-
     def there_and_back(self):
         """Returns the bytes of the model, of its permuted copy, and of the copy permuted back."""
         self.run_ok("permute", "model.safetensors", *TO_INTERLEAVED, "--out", "a", "--force")
@@ -113,10 +103,11 @@ class PermuteTest(ToolTest):
             for width in (1, 2, 3, 4, 7) if bits < 8 else (1, 7):
                 q, bias, v = (self.random.bytes(count * bits // 8)
                               for count in (64 * width, 64, width * 8))
-                tensors = {"q_proj.weight": ([64, width], q), "v_proj.weight": ([width, 8], v)}
+                tensors = {"q_proj.weight": (dtype, [64, width], q),
+                           "v_proj.weight": (dtype, [width, 8], v)}
                 if bits >= 8:
-                    tensors["q_proj.bias"] = ([64], bias)
-                save_bytes(self.path / "model.safetensors", dtype, tensors)
+                    tensors["q_proj.bias"] = (dtype, [64], bias)
+                save_bytes(self.path / "model.safetensors", tensors)
                 with self.subTest(dtype=dtype, width=width):
                     if width * bits % 8:
                         self.refuses(5, "rows of whole bytes", "got 64 rows", dtype)
@@ -129,8 +120,8 @@ class PermuteTest(ToolTest):
 
     def test_norm_weights_of_half_a_byte_are_refused(self):
         self.write_config(GQA)
-        save_bytes(self.path / "model.safetensors", "F4",
-                   {"layers.0.self_attn.q_norm.weight": ([16], bytes(8))})
+        save_bytes(self.path / "model.safetensors",
+                   {"layers.0.self_attn.q_norm.weight": ("F4", [16], bytes(8))})
         self.refuses(5, "rows of whole bytes", "got 16 rows of F4 in 8 bytes")
 
     def test_messages_shorten_long_names(self):
@@ -283,8 +274,6 @@ class PermuteTest(ToolTest):
                      to=["--to", "half", "--out", "o"])
         self.refuses(2, "--out is required", to=TO_INTERLEAVED)
         self.refuses(2, "half", "interleaved", to=["--to", "neox", "--out", "o"])
-        self.refuses(2, "an output must not be an input",
-                     to=[*TO_INTERLEAVED, "--out", "model.safetensors", "--force"])
         self.refuses(4, "exists", to=[*TO_INTERLEAVED, "--out", "config.json"])
         self.write_config(GQA | {"num_attention_heads": 8})
         self.refuses(3, "must have 2 heads of 8 rows, got 32 rows: is this the config of these "

@@ -30,23 +30,10 @@ SHOWN = """(() => {
 })()"""
 
 
-class ReportPageTest(PageTest, ToolTest):
+class ReportPage(PageTest, ToolTest):
     def open(self, *arguments):
         self.run_ok("report", *arguments, "-o", "page.html", "--force")
         self.browser.open(self.path / "page.html")
-
-    def open_two(self):
-        self.open(self.write_config(DYNAMIC), "gemma-3-4b")
-
-    def tearDown(self):
-        super().tearDown()
-        self.assertEqual(len(self.browser.requests()), 1)
-        self.browser.send("Emulation.clearDeviceMetricsOverride")
-
-    def resize(self, width, height=900):
-        self.browser.send("Emulation.setDeviceMetricsOverride", width=width, height=height,
-                          deviceScaleFactor=1, mobile=False)
-        self.browser.settle()
 
     def texts(self, selector):
         return self.browser.evaluate(f"[...document.querySelectorAll(`{selector}`)]"
@@ -60,6 +47,21 @@ class ReportPageTest(PageTest, ToolTest):
               else input.value = "{value}";
               input.dispatchEvent(new Event("input", {{ bubbles: true }}));
             }})()""")
+
+
+class ReportPageTest(ReportPage):
+    def open_two(self):
+        self.open(self.write_config(DYNAMIC), "gemma-3-4b")
+
+    def tearDown(self):
+        super().tearDown()
+        self.assertEqual(len(self.browser.requests()), 1)
+        self.browser.send("Emulation.clearDeviceMetricsOverride")
+
+    def resize(self, width, height=900):
+        self.browser.send("Emulation.setDeviceMetricsOverride", width=width, height=height,
+                          deviceScaleFactor=1, mobile=False)
+        self.browser.settle()
 
     def changed_by(self, name, value):
         """Sets the control. Returns the sections whose charts change."""

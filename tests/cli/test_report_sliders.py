@@ -2,9 +2,9 @@
 """Tests the sliders of base and factor on the pages of rotary report, in headless Chromium."""
 
 import numpy as np
-from browser import PageTest
 from test_report import DYNAMIC
-from tool import LLAMA, YARN, ToolTest
+from test_report_page import ReportPage
+from tool import LLAMA, YARN
 
 YARN_RULE = YARN["rope_scaling"]
 LLAMA3_RULE = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0,
@@ -17,18 +17,7 @@ CONFIGS = [WIDE] + [WIDE | {"rope_scaling": rule} for rule in (
                 "rope_scaling": {"type": "dynamic", "alpha": 1000.0}}]
 
 
-class ReportSlidersTest(PageTest, ToolTest):
-    def open(self, config):
-        self.run_ok("report", self.write_config(config), "-o", "page.html", "--force")
-        self.browser.open(self.path / "page.html")
-
-    def move(self, name, step):
-        self.browser.evaluate(f"""(() => {{
-          const input = document.getElementById("try-{name}");
-          input.value = {step};
-          input.dispatchEvent(new Event("input", {{ bubbles: true }}));
-        }})()""")
-
+class ReportSlidersTest(ReportPage):
     def assert_tried_as_by_the_tool(self, config):
         tried, drawn = self.browser.evaluate("""[frequenciesOf(tried), Chart.getChart(
           document.querySelector("#try canvas")).data.datasets[0].data.map((point) => point.y)]""")
@@ -40,13 +29,13 @@ class ReportSlidersTest(PageTest, ToolTest):
         for config in CONFIGS:
             rule = config.get("rope_scaling", {})
             with self.subTest(rule=rule):
-                self.open(config)
+                self.open(self.write_config(config))
                 self.assert_tried_as_by_the_tool(config)
-                self.move("base", 91)
+                self.set_input("try-base", 91)
                 changed = config | {"rope_theta": self.browser.evaluate("tried.base")}
                 self.assertNotEqual(changed, config)
                 for name in rule.keys() & {"factor", "alpha"}:
-                    self.move("factor", 50)
+                    self.set_input("try-factor", 50)
                     value = self.browser.evaluate(f"tried.parameters.{name}")
                     changed["rope_scaling"] = rule | {name: value}
                 self.assert_tried_as_by_the_tool(changed)
@@ -54,7 +43,6 @@ class ReportSlidersTest(PageTest, ToolTest):
                 self.assert_tried_as_by_the_tool(config)
 
     def test_a_rule_without_slider_is_named(self):
-        self.open(DYNAMIC)
-        self.assertIn("without the rule dynamic",
-                      self.browser.evaluate("document.getElementById('try').textContent"))
-        self.assertIsNone(self.browser.evaluate("document.getElementById('try-factor')"))
+        self.open(self.write_config(DYNAMIC))
+        self.assertIn("without the rule dynamic", self.texts("#try")[0])
+        self.assertEqual(self.texts("#try-factor"), [])

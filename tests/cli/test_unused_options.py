@@ -2,7 +2,6 @@
 """Every option affects each call: it changes the answer or is refused."""
 
 import json
-import unittest
 
 import numpy as np
 
