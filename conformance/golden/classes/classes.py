@@ -79,26 +79,26 @@ def compare_classes(model_types, kept):
 
 
 def compare_forms(model_types, kept):
-    """Prints the forms on which tool and class disagree. Returns 0 if each has a reason or only the
-    tool refuses it. kept: a list for agreeing forms of settings.json, or None."""
+    """Prints the forms on which tool and class disagree. Returns 0 if settings.json has a reason
+    for each. kept: a list for agreeing forms of settings.json, or None."""
     counts = collections.Counter()
     for line in survey(model_types, "forms.py"):
         verdict = judged_form(line, TOOL)
         name = f"{line['model_type']} {line['variant']}"
-        reasons = (why for pattern, why in SETTINGS["reasons_of_forms"].items()
-                   if fnmatch.fnmatchcase(name, pattern))
+        reasons = SETTINGS[f"reasons_of_{'refusals' if verdict.kind == 'refused' else 'forms'}"]
         if kept is not None and verdict.kind in ("agrees", "both refuse") and any(
                 fnmatch.fnmatchcase(name, pattern) for pattern in SETTINGS["kept_forms"]):
             kept.append(recorded_form(line, TOOL))
-        if verdict.kind in ("differs", "resolved"):
-            verdict = next((Verdict("has a reason", why) for why in reasons), verdict)
+        if verdict.kind in ("differs", "resolved", "refused"):
+            verdict = next((Verdict("has a reason", why) for pattern, why in reasons.items()
+                            if fnmatch.fnmatchcase(name, pattern)), verdict)
         counts[verdict.kind] += 1
         if verdict.kind not in ("agrees", "both refuse"):
             print(f"{name} {verdict.kind}: {verdict.text}", flush=True)
     print(", ".join(f"{count} {kind}" for kind, count in counts.items()))
     if kept is not None:
         write("config_forms", kept, SETTINGS["python"], "config_forms", sort_keys=True)
-    return 1 if counts["differs"] + counts["resolved"] + counts["fails"] or not counts else 0
+    return 1 if set(counts) - {"agrees", "both refuse", "has a reason"} or not counts else 0
 
 
 def compare_ids(arguments):
