@@ -35,17 +35,15 @@ class Topic:
     tokens: list
     seconds: int
     markers: str
-    table: Callable  # report -> its table in docs/peers.md
-    text: Callable  # report -> its text for the terminal
+    table: Callable  # report -> text
     goals: Callable  # report -> text
 
 
 TOPICS = {
     "peers": Topic({"schema_version": 1}, [1, 16, 512, 4096], 3, "peers",
-                   tables.details, tables.text, goals.text),
+                   tables.details, goals.text),
     "attention": Topic({"schema_version": 2, "kind": "attention"}, [512, 2048, 4096], 15,
-                       "peers attention", attention_tables.details, attention_tables.details,
-                       attention_ratios.goals),
+                       "peers attention", attention_tables.details, attention_ratios.goals),
 }
 
 
@@ -55,10 +53,7 @@ def main(words):
     options = parsed(words[name == "attention":], name)
     try:
         report = read(options.source, topic) if options.source else measured(options, name)
-        if options.markdown:
-            print(topic.table(report))
-        else:
-            print(topic.text(report), topic.goals(report), sep="\n")
+        print(topic.table(report), *([] if options.markdown else [topic.goals(report)]), sep="\n")
         if options.update:
             documents.write(ROOT / "docs/peers.md", topic.table(report), topic.markers)
             print("written: docs/peers.md", file=sys.stderr)

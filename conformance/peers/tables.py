@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A report as text for a terminal and as the table of docs/peers.md."""
+"""A report as a table, for docs/peers.md and the terminal."""
 
 import itertools
 
@@ -7,8 +7,6 @@ import ratios
 
 NAMES = {"rotary": "**rotary**", "ggml": "ggml", "onnxruntime": "ONNX Runtime",
          "torch": "PyTorch", "openvino": "OpenVINO", "mlx": "MLX", "scale": "in-place scale"}
-PLACES = {"in_place": "in place", "out_of_place": "out of place"}
-ROWS = {"prepared": "rows prepared", "in_each_call": "rows in each call", "": ""}
 
 
 def numbers_of_tokens(report):
@@ -29,33 +27,6 @@ def figure(number):
     return f"{number:.2f}" if number < 9.995 else f"{number:.0f}"
 
 
-def text(report):
-    tokens = numbers_of_tokens(report)
-    lines = [provenance(report), "ns for each token; x: times an in-place scale of the same bytes "
-                                 "(ours), times ours in place with the same rows (peers)"]
-    for group, rows in groups(report):
-        lines += ["", f"{group + ', tokens:':54}" + "".join(f"{count:>18}" for count in tokens)]
-        for first, by_tokens in rows:
-            cells = [cell(report, by_tokens[n]) if n in by_tokens else "" for n in tokens]
-            lines.append(f"{label(first):54}" + "".join(f"{each:>18}" for each in cells))
-    return "\n".join(lines)
-
-
-def label(result):
-    words = [result["peer"], "" if result["peer"] == "rotary" else result["form"]]
-    if result["peer"] != "scale":
-        words += [PLACES[result["place"]] + ",", ROWS[result["rows"]]]
-    return "  " + " ".join(filter(None, words))
-
-
-def cell(report, result):
-    times = f"{result['ns_per_token']:.0f}"
-    if result["peer"] == "scale":
-        return times + " " * 9
-    ratio = ratios.to_scale if result["peer"] == "rotary" else ratios.to_ours
-    return f"{times} ({figure(ratio(report, result)):>5}x)"
-
-
 def provenance(report):
     machine, rotary = report["machine"], report["rotary"]
     caches = ", ".join(f"{name} {size}" for name, size in machine["caches"].items())
@@ -66,7 +37,7 @@ def provenance(report):
 
 
 def details(report):
-    """For docs/peers.md: our times, and the ratios of the peers."""
+    """Our times in ns for each token, and the ratios of the peers."""
     tokens = numbers_of_tokens(report)
     units = [f"{tokens[0]} token" + ("s" if tokens[0] > 1 else "")] + [str(n) for n in tokens[1:]]
     lines = [row(["", *units]), "|---|" + "---:|" * len(tokens)]
@@ -95,7 +66,7 @@ def detail_name(result):
     if result["peer"] not in ("rotary", "scale"):
         words[0] += f" {result['form']}"
     if result["place"] == "in_place" and result["peer"] != "scale":
-        words.append(PLACES["in_place"])
+        words.append("in place")
     if result["rows"] == "in_each_call":
         words.append("rows made")
     return ", ".join(words)

@@ -74,11 +74,6 @@ class Reports(unittest.TestCase):
         self.assertIn("| ggml NEOX, rows made | [4.20, 2.80] | [3.60, 2.40] |", table)
         self.assertIn("rotary 0.1.0 (0123456789ab, AVX3), ggml 0.25.3", table.split("\n")[-1])
 
-    def test_the_text_has_results_and_ratios(self):
-        text = tables.text(self.report)
-        self.assertEqual(text.count("ggml NEOX"), 2)
-        self.assertIn("420 ( 4.20x)", text)
-
 
 class Markers(unittest.TestCase):
     BEGIN, END = documents.markers("peers")
