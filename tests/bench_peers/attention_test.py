@@ -5,7 +5,6 @@
 Usage: attention_test.py REPOSITORY
 """
 
-import json
 import pathlib
 import sys
 import types
