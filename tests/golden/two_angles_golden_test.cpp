@@ -53,9 +53,14 @@ TEST(TwoAnglesGolden, HeadsAgreeWithTheModelsFunctions) {
         test::value_of(make_two_angle_rows(angles, positions_of(std::span(coordinates), 1, axes)));
     const Numbers x = golden.at("x").get<Numbers>();
     const Numbers out = golden.at("out").get<Numbers>();
-    const auto head_dim = x.front().size();
+    const Extents extents{.tokens = static_cast<std::int64_t>(x.size()),
+                          .heads = 1,
+                          .features = static_cast<std::int64_t>(x.front().size())};
+    auto heads = test::flat<double>(golden.at("x"));
+    const HeadsView view{heads.data(), DType::f64, extents, strides_bthd(extents)};
+    test::require(apply_two_angles(view, view, rows));
     for (std::size_t token = 0; token < x.size(); ++token) {
-      std::vector<double> bounds(head_dim, number_error);
+      std::vector<double> bounds(x.front().size(), number_error);
       double most = 0;
       for (const double each : x[token]) most = std::max(most, std::abs(each));
       for (std::size_t f = 0; f < angles.of_features.inv_freq.size(); ++f)
@@ -66,20 +71,8 @@ TEST(TwoAnglesGolden, HeadsAgreeWithTheModelsFunctions) {
         expect_near(golden.at("sin").get<Numbers>(), rows.rows.sin<double>(0, at), token, bounds);
       }
       for (double& bound : bounds) bound *= 3 * most;
-      // Makes the rows of this token only.
-      std::vector<std::int64_t> place;
-      for (std::int64_t axis = 0; axis < axes; ++axis)
-        place.push_back(coordinates[static_cast<std::size_t>(axis) * x.size() + token]);
-      const auto row =
-          test::value_of(make_two_angle_rows(angles, positions_of(std::span(place), 1, axes)));
-      std::vector<double> head = x[token];
-      const auto features = static_cast<std::int64_t>(head_dim);
-      const HeadsView view{.data = head.data(),
-                           .dtype = DType::f64,
-                           .extents = {1, 1, 1, features},
-                           .strides = {.feature = 1}};
-      test::require(apply_two_angles(view, view, row));
-      expect_near(out, head, token, bounds);
+      expect_near(out, std::span(heads).subspan(token * bounds.size(), bounds.size()), token,
+                  bounds);
     }
   }
 }
