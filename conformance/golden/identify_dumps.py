@@ -50,26 +50,21 @@ YARN = {"rope_type": "yarn", "rope_theta": 150000.0, "factor": 32.0, "beta_fast"
 
 def transformers_cases():
     import torch
-    from transformers import CohereConfig, LlamaConfig
+    import transformers
     from transformers.models.cohere import modeling_cohere as cohere
     from transformers.models.llama import modeling_llama as llama
 
     sizes = {"hidden_size": WIDTH * 4, "num_attention_heads": 4, "max_position_embeddings": 131072}
     places = torch.arange(FIRST, FIRST + TOKENS)[None]
-    for dtype in (torch.float32, torch.bfloat16):
+    plain = {"rope_type": "default", "rope_theta": 10000.0}
+    for dtype, name in ((torch.float32, "f32"), (torch.bfloat16, "bf16")):
         q = torch.from_numpy(X).to(dtype)[None, None]
-        name = "f32" if dtype == torch.float32 else "bf16"
-        for case, rope, module in (
-                ("llama3", llama.LlamaRotaryEmbedding(LlamaConfig(rope_parameters=LLAMA3, **sizes)),
-                 llama),
-                ("yarn", llama.LlamaRotaryEmbedding(LlamaConfig(rope_parameters=YARN, **sizes)),
-                 llama),
-                ("yarn_without_factor", llama.LlamaRotaryEmbedding(LlamaConfig(
-                    rope_parameters=YARN | {"attention_factor": 1.0}, **sizes)), llama),
-                ("cohere", cohere.CohereRotaryEmbedding(CohereConfig(
-                    rope_parameters={"rope_type": "default", "rope_theta": 10000.0}, **sizes)),
-                 cohere)):
-            cos, sin = rope(q, places)
+        for case, module, family, rope in (
+                ("llama3", llama, "Llama", LLAMA3), ("yarn", llama, "Llama", YARN),
+                ("yarn_without_factor", llama, "Llama", YARN | {"attention_factor": 1.0}),
+                ("cohere", cohere, "Cohere", plain)):
+            config = getattr(transformers, f"{family}Config")(rope_parameters=rope, **sizes)
+            cos, sin = getattr(module, f"{family}RotaryEmbedding")(config)(q, places)
             after = module.apply_rotary_pos_emb(q, q, cos, sin)[0]
             yield f"{case}_{name}", q.float().numpy(), after.float().numpy()
 
@@ -78,10 +73,9 @@ def rotary_embedding_torch_cases():
     import torch
     from rotary_embedding_torch import RotaryEmbedding
 
-    for dtype in (torch.float32, torch.bfloat16):
+    for dtype, name in ((torch.float32, "f32"), (torch.bfloat16, "bf16")):
         q = torch.from_numpy(X).to(dtype)[None, None]
         after = RotaryEmbedding(WIDTH).rotate_queries_or_keys(q, offset=FIRST)
-        name = "f32" if dtype == torch.float32 else "bf16"
         yield name, q.float().numpy(), after.float().detach().numpy()
 
 
