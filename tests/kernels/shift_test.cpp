@@ -12,7 +12,6 @@
 #include "rotary/rotate.hpp"
 #include "support/cases.hpp"
 #include "support/result.hpp"
-#include "support/rows.hpp"
 
 namespace rotary {
 namespace {
@@ -22,34 +21,6 @@ using test::Tensor;
 
 HeadWindow window_with(Pairing pairing) {
   return {.head_dim = 46, .rotary_dim = 38, .first_feature = 3, .pairing = pairing};
-}
-
-// A shared row has the bits of the rows that tokens get if one of them moves by another distance.
-// old_places serves both batch rows.
-TEST(Shift, OneRowHasTheBitsOfARowForEachToken) {
-  const Frequencies frequencies = test::frequencies_of(window_with(Pairing::half), 1.5);
-  const std::array<std::int64_t, 4> old_places = {10, 11, 12, 13};
-  const std::array<std::int64_t, 8> as_one = {3, 4, 5, 6, 3, 4, 5, 6};
-  const std::array<std::int64_t, 8> mixed = {3, 4, 5, 6, 3, 4, 5, 7};
-  const std::array<double, 4> halves = {10.5, 11.5, 12.5, 13.5};
-  const std::array<double, 4> moved_halves = {3.5, 4.5, 5.5, 6.5};
-  for (const RowDType rows : test::all_row_dtypes) {
-    const auto made = [&](const Positions& from, const Positions& to) {
-      return test::value_of(make_shift({frequencies, from}, {frequencies, to}, {.rows = rows}));
-    };
-    const Rotations one = made(positions_of(old_places), positions_of(as_one, 2));
-    const Rotations each = made(positions_of(old_places), positions_of(mixed, 2));
-    const Rotations fractions = made(positions_of(halves), positions_of(moved_halves));
-    EXPECT_EQ(one.row_stride(), 0);
-    EXPECT_EQ(fractions.row_stride(), 0);
-    EXPECT_EQ(each.row_stride(), 2 * each.lane_stride());
-    ASSERT_EQ(one.batch(), 2);
-    for (std::int64_t t = 0; t < 4; ++t) {
-      EXPECT_EQ(test::row_bits(one, t % 2, t), test::row_bits(each, 0, t));
-      EXPECT_EQ(test::row_bits(fractions, 0, t), test::row_bits(each, 0, t));
-    }
-    EXPECT_NE(test::row_bits(one, 1, 3), test::row_bits(each, 1, 3));
-  }
 }
 
 // From 11.75 to -0.25 is an integer distance, though the fractions differ.
