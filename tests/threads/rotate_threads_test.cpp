@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <thread>
-#include <vector>
 
 #include "rotary/rotate.hpp"
 #include "rotary/threads.hpp"
@@ -62,29 +60,6 @@ TEST(RotateOnThreads, GivesTheBytesOfOneThread) {
     }
   }
   EXPECT_EQ(other_threads.tasks(), concurrency);
-}
-
-TEST(RotateOnThreads, ServesSeveralCallersAtOnce) {
-  const Threads threads = test::value_of(Threads::start(concurrency));
-  const Rotations rotations = rotations_for(DType::f32, Pairing::half);
-  const Tensor src_q = test::random_tensor({.extents = extents}, 72);
-  const Tensor src_k = test::random_tensor({.extents = extents}, 73);
-  Tensor whole_q = src_q;
-  Tensor whole_k = src_k;
-  test::require(rotate_qk(whole_q.view(), whole_k.view(), rotations));
-  std::vector<std::thread> callers;
-  for (int caller = 0; caller < 4; ++caller) {
-    callers.emplace_back([&] {
-      for (int repeat = 0; repeat < 20; ++repeat) {
-        Tensor q = src_q;
-        Tensor k = src_k;
-        test::require(rotate_qk(q.view(), k.view(), rotations, {.executor = threads.executor()}));
-        EXPECT_EQ(q.bytes(), whole_q.bytes());
-        EXPECT_EQ(k.bytes(), whole_k.bytes());
-      }
-    });
-  }
-  for (std::thread& caller : callers) caller.join();
 }
 
 }  // namespace

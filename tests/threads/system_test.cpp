@@ -70,12 +70,6 @@ TEST(System, ThreadsAreNamedAndEnd) {
   EXPECT_TRUE(become_threads_named_rotary(0));
 }
 
-TEST(System, ConcurrencyOf1StartsNoThread) {
-  const Threads threads = test::value_of(Threads::start(1));
-  std::this_thread::sleep_for(milliseconds(20));
-  EXPECT_EQ(threads_named_rotary(), 0U);
-}
-
 TEST(System, ConcurrencyOf0CountsTheAffinityMask) {
   cpu_set_t before;
   ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);

@@ -43,12 +43,6 @@ std::vector<int> ones(std::int64_t count) {
   return visits;
 }
 
-TEST(Threads, ExecutorHasTheRequestedConcurrency) {
-  for (const std::int64_t concurrency : {1, 2, 7}) {
-    EXPECT_EQ(started(concurrency).executor().concurrency, concurrency);
-  }
-}
-
 TEST(Threads, ConcurrencyIsFrom0To1024) {
   for (const std::int64_t concurrency : {INT64_MIN, std::int64_t{-1}, std::int64_t{1025}}) {
     test::refused(Threads::start(concurrency),
