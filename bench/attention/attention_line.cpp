@@ -26,18 +26,6 @@ std::int64_t elements(const AttentionLine& line, std::int64_t tokens, std::int64
   return tokens * heads * line.shape.head_dim;
 }
 
-std::optional<AttentionGoal> goal_of_threads(const AttentionLine& line) {
-  using Unit = AttentionGoalUnit;
-  if (!is_base(line)) return std::nullopt;
-  if (line.step == AttentionStep::decode) {
-    if (line.tokens < read_from) return std::nullopt;
-    return AttentionGoal{.unit = Unit::share, .limit = least_of_shared_bandwidth};
-  }
-  if (line.tokens < peak_from) return std::nullopt;
-  return AttentionGoal{.unit = Unit::speedup,
-                       .limit = least_speedup * static_cast<double>(line.threads)};
-}
-
 }  // namespace
 
 std::string_view to_string(AttentionStep step) noexcept {
@@ -78,24 +66,25 @@ std::int64_t scores_bytes(const AttentionLine& line) {
 
 std::optional<AttentionGoal> goal_of(const AttentionLine& line) {
   using Unit = AttentionGoalUnit;
-  if (line.threads > 1) return goal_of_threads(line);
+  const bool alone = line.threads == 1;
   if (line.step == AttentionStep::decode) {
     if (line.tokens < read_from) return std::nullopt;
-    if (line.quantized()) {
+    if (line.quantized() && alone) {
       const bool grouped = line.shape.heads > line.shape.key_heads;
-      return AttentionGoal{.unit = Unit::ratio,
-                           .limit = grouped ? most_of_grouped_int8 : most_of_int8};
+      return AttentionGoal{Unit::ratio, grouped ? most_of_grouped_int8 : most_of_int8};
     }
     if (!is_base(line)) return std::nullopt;
-    return AttentionGoal{.unit = Unit::share, .limit = least_of_bandwidth};
+    return AttentionGoal{Unit::share, alone ? least_of_bandwidth : least_of_shared_bandwidth};
   }
   if (is_base(line)) {
     if (line.tokens < peak_from) return std::nullopt;
-    return AttentionGoal{.unit = Unit::share, .limit = least_of_peak};
+    if (alone) return AttentionGoal{Unit::share, least_of_peak};
+    return AttentionGoal{Unit::speedup, least_speedup * static_cast<double>(line.threads)};
   }
   std::optional<AttentionGoal> goal;
+  if (!alone) return goal;
   for (const RatioGoal& of : line.encoding->goals) {
-    if (line.tokens >= of.tokens) goal = AttentionGoal{.unit = Unit::ratio, .limit = of.most};
+    if (line.tokens >= of.tokens) goal = AttentionGoal{Unit::ratio, of.most};
   }
   return goal;
 }

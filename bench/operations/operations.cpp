@@ -25,12 +25,9 @@ constexpr std::array<Axes, 3> rotate_lines = {
 };
 constexpr std::array<Axes, 1> prepared_lines = {Axes{one_token, dtypes, pairings, one_thread}};
 constexpr std::array<Axes, 1> out_of_place_lines = {Axes{many_tokens, dtypes, half, one_thread}};
-constexpr std::array<Axes, 1> backward_lines = {Axes{few_and_many, usual_dtypes, half, one_thread}};
 constexpr std::array<Axes, 1> heads_first_lines = {
     Axes{many_tokens, usual_dtypes, half, one_thread}};
-constexpr std::array<Axes, 1> other_shape_lines = {
-    Axes{few_and_many, usual_dtypes, half, one_thread}};
-constexpr std::array<Axes, 1> append_lines = {Axes{few_and_many, usual_dtypes, half, one_thread}};
+constexpr std::array<Axes, 1> few_lines = {Axes{few_and_many, usual_dtypes, half, one_thread}};
 constexpr std::array<std::int64_t, 2> cached_tokens = {4096, 32'768};
 constexpr std::array<Axes, 1> shift_lines = {Axes{cached_tokens, usual_dtypes, half, one_thread}};
 constexpr std::array<std::int64_t, 3> row_tokens = {1, 64, 512};
@@ -57,7 +54,7 @@ constexpr std::array<Operation, 15> all = {{
      .rows = RowsAre::made_before,
      .direction = Direction::transpose,
      .prepare = prepare_rotate,
-     .usual = backward_lines},
+     .usual = few_lines},
     {.name = "out-of-place",
      .summary = "rows made, then q and k rotated into other tensors",
      .shape = {},
@@ -74,12 +71,12 @@ constexpr std::array<Operation, 15> all = {{
      .summary = "as rotate, heads of 64 features",
      .shape = {.head_dim = 64, .rotary_dim = 64},
      .prepare = prepare_rotate,
-     .usual = other_shape_lines},
+     .usual = few_lines},
     {.name = "partial",
      .summary = "as rotate, 32 of 128 features rotated; the roofline scales only those",
      .shape = {.rotary_dim = 32},
      .prepare = prepare_rotate,
-     .usual = other_shape_lines},
+     .usual = few_lines},
     {.name = "append",
      .summary = "k rotated into the second half of a cache [heads, slots, features]",
      .shape = {.query_heads = 0},
@@ -87,7 +84,7 @@ constexpr std::array<Operation, 15> all = {{
      .family = Family::append,
      .roofline = RooflineKind::copy,
      .prepare = prepare_append,
-     .usual = append_lines},
+     .usual = few_lines},
     {.name = "rotate-then-copy",
      .summary = "the alternative to append: k rotated in place, then copied to the cache",
      .shape = {.query_heads = 0},
@@ -95,7 +92,7 @@ constexpr std::array<Operation, 15> all = {{
      .family = Family::other,
      .roofline = RooflineKind::copy,
      .prepare = prepare_rotate_then_copy,
-     .usual = append_lines},
+     .usual = few_lines},
     {.name = "append-tokens-first",
      .summary = "as append, into a cache [slots, heads, features], the keys' layout",
      .shape = {.query_heads = 0},
@@ -104,7 +101,7 @@ constexpr std::array<Operation, 15> all = {{
      .roofline = RooflineKind::copy,
      .cache_layout = Layout::tokens_first,
      .prepare = prepare_append,
-     .usual = append_lines},
+     .usual = few_lines},
     {.name = "rotate-then-copy-tokens-first",
      .summary = "the alternative to append-tokens-first",
      .shape = {.query_heads = 0},
@@ -113,7 +110,7 @@ constexpr std::array<Operation, 15> all = {{
      .roofline = RooflineKind::copy,
      .cache_layout = Layout::tokens_first,
      .prepare = prepare_rotate_then_copy,
-     .usual = append_lines},
+     .usual = few_lines},
     {.name = "shift",
      .summary = "cached keys [heads, tokens, features] moved by 7 positions, in place",
      .shape = {.query_heads = 0, .layout = Layout::heads_first},
