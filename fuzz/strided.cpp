@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "check/views.hpp"
 #include "fuzz/check.hpp"
 
 namespace rotary::fuzz {
@@ -67,20 +68,8 @@ Strided strided(const ConstTokensView& view) {
           .strides = {s.batch, s.token, 0, s.feature}};
 }
 
-Strided strided(const ConstTableView& table) {
-  return {.data = table.data,
-          .element_bytes = size_in_bytes(table.dtype),
-          .counts = {1, table.rows, 1, table.features},
-          .strides = {0, table.row_stride, 0, table.feature_stride}};
-}
-
-Strided strided(const ConstScoresView& scores) {
-  const auto& [n, s] = std::pair(scores.extents, scores.strides);
-  return {.data = scores.data,
-          .element_bytes = size_in_bytes(scores.dtype),
-          .counts = {n.batch, n.queries, n.heads, n.keys},
-          .strides = {s.batch, s.query, s.head, s.key}};
-}
+Strided strided(const ConstTableView& table) { return strided(check::as_heads(table)); }
+Strided strided(const ConstScoresView& scores) { return strided(check::as_heads(scores)); }
 
 Strided strided(const BooleanMaskView& mask) {
   const auto& [n, s] = std::pair(mask.extents, mask.strides);

@@ -7,22 +7,14 @@
 namespace rotary::fuzz {
 namespace {
 
-template <class View>
-void append_mask(std::vector<std::int64_t*>& to, View& mask) {
-  ScoresExtents& n = mask.extents;
-  ScoresStrides& s = mask.strides;
-  to.insert(to.end(),
-            {&n.batch, &n.heads, &n.queries, &n.keys, &s.batch, &s.head, &s.query, &s.key});
-}
-
 std::vector<std::int64_t*> all_numbers(AttendCase& of) {
   std::vector<std::int64_t*> all;
   append_numbers(all, of);
   append_numbers(all, of.listed);
   if (of.options.log_sum_exp) append_numbers(all, *of.options.log_sum_exp);
   if (of.options.weights) append_numbers(all, *of.options.weights);
-  if (of.options.additive_mask) append_mask(all, *of.options.additive_mask);
-  if (of.options.boolean_mask) append_mask(all, *of.options.boolean_mask);
+  if (of.options.additive_mask) append_numbers(all, *of.options.additive_mask);
+  if (of.options.boolean_mask) append_numbers(all, *of.options.boolean_mask);
   if (of.table)
     all.insert(all.end(), {&of.table->sequences, &of.table->blocks_of_sequence, &of.table->stride});
   for (HeadsView* const scales : {&of.k_scales, &of.v_scales}) {

@@ -77,9 +77,7 @@ void append_numbers(std::vector<std::int64_t*>& to, HeadsView& view) {
             {&n.batch, &n.tokens, &n.heads, &n.features, &s.batch, &s.token, &s.head, &s.feature});
 }
 
-void append_numbers(std::vector<std::int64_t*>& to, ScoresView& view) {
-  ScoresExtents& n = view.extents;
-  ScoresStrides& s = view.strides;
+void append_numbers(std::vector<std::int64_t*>& to, ScoresExtents& n, ScoresStrides& s) {
   to.insert(to.end(),
             {&n.batch, &n.heads, &n.queries, &n.keys, &s.batch, &s.head, &s.query, &s.key});
 }

@@ -33,7 +33,12 @@ void put_back_results(const check::AttendCall& call, const Memory& memory);
 void append_numbers(std::vector<std::int64_t*>& to, AttentionViews& views);
 void append_numbers(std::vector<std::int64_t*>& to, std::vector<AttentionSequence>& sequences);
 void append_numbers(std::vector<std::int64_t*>& to, HeadsView& view);
-void append_numbers(std::vector<std::int64_t*>& to, ScoresView& view);
+void append_numbers(std::vector<std::int64_t*>& to, ScoresExtents& n, ScoresStrides& s);
+template <class Scores>
+requires requires(Scores of) { of.strides.query; }
+void append_numbers(std::vector<std::int64_t*>& to, Scores& scores_or_mask) {
+  append_numbers(to, scores_or_mask.extents, scores_or_mask.strides);
+}
 
 void change_number(Bytes& input, const std::vector<std::int64_t*>& numbers);
 
