@@ -75,27 +75,21 @@ TEST_F(PartialFileTest, IgnoredSignalsStayIgnored) {
   EXPECT_EQ(files(), 1);
 }
 
-TEST_F(PartialFileTest, GivingBackUndoesTheReplacement) {
-  std::ofstream(path("old")) << "old";
-  for (const char* name : {"old", "new"}) {
-    PartialFile file(path(name));
-    file.write("text");
-    file.finish();
-    file.take_place();
-    EXPECT_EQ(fs::file_size(path(name)), 4u);
-    EXPECT_TRUE(file.give_back());
+// The second output appears after its first check, so it cannot take its place.
+TEST_F(PartialFileTest, AFailedReplacementUndoesTheOneBefore) {
+  for (const char* first : {"old", "new"}) {
+    std::ofstream(path("old")) << "old";
+    const auto fill = [](const auto& write) { write("text"); };
+    const auto appear = [&](const auto&) { std::ofstream(path("second")) << "of another"; };
+    const std::array outputs = {
+        StreamedFile{.path = path(first), .fill = fill},
+        StreamedFile{.path = path("second"), .fill = fill, .check = appear}};
+    EXPECT_THROW(write_files(outputs, Overwrite::allow), Failure);
+    EXPECT_EQ(fs::file_size(path("old")), 3u);
+    EXPECT_EQ(fs::file_size(path("second")), 10u);
+    EXPECT_EQ(files(), 2);
+    fs::remove(path("second"));
   }
-  EXPECT_EQ(fs::file_size(path("old")), 3u);
-  EXPECT_EQ(files(), 1);
-}
-
-TEST_F(PartialFileTest, AFileThatAppearsMeanwhileIsNotReplaced) {
-  PartialFile file(path("target"));
-  file.write("text");
-  file.finish();
-  std::ofstream(path("target")) << "of another";
-  EXPECT_ANY_THROW(file.take_place());
-  EXPECT_EQ(fs::file_size(path("target")), 10u);
 }
 
 }  // namespace

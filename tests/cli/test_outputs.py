@@ -98,18 +98,6 @@ class StandardStreamsTest(OutputTest):
 
 
 class PartialFilesTest(OutputTest):
-    def big_rotation(self):
-        np.save(self.path / "q.npy", np.ones((1, 64, 2, 16), np.float32))
-        return ["rotate", "--config", "config.json", "--layout", "bthd", "--q", "q.npy",
-                "--out-q", "o.npy"]
-
-    def test_a_signal_during_a_write_leaves_no_file(self):
-        """A limit on file sizes sends SIGXFSZ during a write."""
-        arguments = self.big_rotation()
-        result = self.run_script('ulimit -c 0; ulimit -f 4; exec "$@"', *arguments)
-        self.assertEqual(result.returncode, -signal.SIGXFSZ)
-        self.assertEqual(self.names(), ["config.json", "q.npy"])
-
     def test_files_with_the_longest_name_are_written_and_replaced(self):
         name = 251 * "n" + ".npy"
         self.run_ok(*self.table(name))
@@ -189,52 +177,6 @@ class ReplacedFilesTest(OutputTest):
         self.assertEqual(result.returncode, 0, result.stderr)
         status = self.old.stat()
         self.assertEqual((status.st_gid, status.st_mode & 0o7777), (54321, 0o644))
-
-
-class SeveralOutputsTest(OutputTest):
-    def setUp(self):
-        super().setUp()
-        np.save(self.path / "q.npy", np.ones((1, 4, 2, 16), np.float32))
-        np.save(self.path / "k.npy", np.ones((1, 4, 1, 16), np.float32))
-
-    def rotation(self, out_q, out_k):
-        return ["rotate", "--config", "config.json", "--layout", "bthd", "--q", "q.npy", "--k",
-                "k.npy", "--out-q", out_q, "--out-k", out_k, "--force"]
-
-    @unittest.skipUnless(os.geteuid() == 0, "only root makes files of others")
-    def test_a_failed_second_replacement_undoes_the_first(self):
-        """In a sticky folder, such as /tmp, users cannot replace the files of others."""
-        sticky = self.path / "sticky"
-        sticky.mkdir()
-        sticky.chmod(0o1777)
-        (sticky / "k.npy").write_bytes(b"old k")
-        (sticky / "k.npy").chmod(0o666)
-        self.path.chmod(0o777)
-        for old_q in [None, b"old q"]:
-            with self.subTest(old_q=old_q):
-                if old_q:
-                    (self.path / "out_q.npy").write_bytes(old_q)
-                    os.chown(self.path / "out_q.npy", 54321, 54321)
-                before = self.contents()
-                result = self.run_script('exec "$@"', *self.rotation("out_q.npy", "sticky/k.npy"),
-                                         user=54321, group=54321, extra_groups=[])
-                self.assertEqual(result.returncode, 4, result.stderr)
-                self.assertIn(b"sticky/k.npy: cannot replace it", result.stderr)
-                self.assertEqual(self.contents(), before)
-
-    def test_a_folder_at_the_second_output_stops_both(self):
-        """Outputs are checked before the input is read, and again before any output is replaced."""
-        arguments = self.rotation("out_q.npy", "out_k.npy")
-        arguments[arguments.index("q.npy")] = "-"
-        process = subprocess.Popen([TOOL, *arguments], cwd=self.path, stdin=subprocess.PIPE,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        bytes_of_q = (self.path / "q.npy").read_bytes()
-        process.stdin.write(bytes_of_q[:8])
-        process.stdin.flush()
-        (self.path / "out_k.npy").mkdir()
-        _, errors = process.communicate(bytes_of_q[8:], timeout=60)
-        self.assertEqual(process.returncode, 4, errors)
-        self.assertEqual(self.names(), ["config.json", "k.npy", "out_k.npy", "q.npy"])
 
 
 class InputsAsOutputsTest(OutputTest):
