@@ -266,20 +266,6 @@ TEST(BenchRoofline, CopiesEveryHeadForEachLayoutAndThreadCount) {
   }
 }
 
-TEST(BenchLines, RequestedValuesReplaceTheDefaults) {
-  const std::vector<Line> lines =
-      lines_of({.operations = {&operation("rotate"), &operation("rows")},
-                .tokens = {{3, 5}},
-                .dtypes = {{DType::f16}},
-                .pairings = {{Pairing::interleaved}},
-                .threads = {{2}}});
-  ASSERT_EQ(lines.size(), 4U);
-  EXPECT_EQ(describe(lines[0]), "rotate: f16 interleaved, 3 tokens, 2 threads");
-  EXPECT_EQ(describe(lines[1]), "rotate: f16 interleaved, 5 tokens, 2 threads");
-  EXPECT_EQ(describe(lines[2]), "rows: 3 tokens");  // has no dtype, pairing or threads
-  EXPECT_EQ(describe(lines[3]), "rows: 5 tokens");
-}
-
 TEST(BenchLines, EachSetHasEveryOperationAndNoDuplicateLine) {
   for (const LineSet set : {LineSet::usual, LineSet::full}) {
     std::set<std::string> seen;

@@ -124,16 +124,5 @@ TEST(Claims, AnUnexpectedNumberFails) {
             "contradicted: as it should be: must hold and does not");
 }
 
-TEST(Claims, AreNumberedInOrder) {
-  int number = 0;
-  for (const claims::Claim& claim : claims::all_claims()) {
-    EXPECT_EQ(claim.number, ++number);
-    EXPECT_FALSE(claim.statement.empty() || claim.condition.empty()) << claim.name;
-    // A claim that only training can decide must cite a published measurement.
-    EXPECT_TRUE(claim.verdict != Verdict::needs_training || !claim.published.empty()) << claim.name;
-  }
-  EXPECT_EQ(number, 26);
-}
-
 }  // namespace
 }  // namespace rotary::cli

@@ -60,6 +60,7 @@ class BenchAttentionTest(ToolTest):
         self.assertEqual((document["query_heads"], document["key_heads"], document["head_dim"]),
                          (6, 3, 16))
         self.assertEqual(group["cache_bytes"], 2 * 8 * 3 * 16 * 2)
+        self.assertEqual((group["operations"], group["scores_bytes"]), (4 * 36 * 96, 6 * 8 * 8 * 4))
 
     def test_several_threads_are_compared_with_one(self):
         arguments = [*SMALL, "--tokens", "40", "--encodings", "rope", "--threads", "1,3"]

@@ -40,6 +40,7 @@ class ClaimsTest(ToolTest):
         self.assertEqual([names for names in named.values() if not set(names) <= there], [])
         for number in VERDICTS["needs_training"]:
             self.assertTrue(named[number])
+            self.assertTrue(self.claims()[number]["published"])
             text = self.run_ok("claims", number)
             self.assertIn(f"in the lab: rotary-lab run {named[number][0]}", text)
         self.assertEqual(self.run_ok("claims").count("in the lab: rotary-lab run"), 3)
