@@ -96,8 +96,6 @@ class BenchAttentionTest(ToolTest):
         tiny = [*SMALL, "--tokens", "2", "--encodings", "none", "--out", "attention.json"]
         self.assertIn("goals met", self.run_ok(*tiny))
         validate(json.loads((self.path / "attention.json").read_text()), "bench-attention")
-        self.assert_fails(4, ["--force"], *tiny)
-        self.run_ok(*tiny, "--force")
 
     def test_wrong_arguments_are_refused(self):
         for arguments, part in [
@@ -107,11 +105,9 @@ class BenchAttentionTest(ToolTest):
             (["--heads", "8", "--kv-heads", "3"], "--heads must be a multiple of --kv-heads, got"),
             (["--kv-heads", "9"], "--kv-heads must be in [1, 8], got 9"),
             (["--head-dim", "0"], "--head-dim must be in [1, 1024], got 0"),
-            (["--dtype", "f64"], "--dtype must be one of f32, bf16, f16, got 'f64'"),
             (["--threads", "0"], "--threads must be in [1, 1024], got 0"),
             (["--seconds", "61"], "--seconds must be in (0, 60], got 61"),
             (["--tokens", "4096", "--memory", "1"], "must fit in 1 MiB (--memory, or half of what"),
-            (["more"], "no further argument 'more'"),
         ]:
             with self.subTest(arguments=arguments):
                 self.assert_fails(2, [part], "bench", "attention", *arguments)

@@ -28,31 +28,13 @@ def rows(like, positions, dim):
     return np.concatenate(halves[::-1] if like == "musicgen" else halves, axis=-1)
 
 
-LIKE = {name: [] for name in ("transformer", "marian", "whisper", "musicgen")}
-LIKE["fairseq"] = ["--padding-idx", "1"]
-
-
 class EncodeTest(ToolTest):
-    def test_each_model_has_the_rows_of_its_formula(self):
-        for like, more in LIKE.items():
-            out = f"{like}.npy"
-            self.run_ok("encode", "--like", like, *more, "--dim", 8, "--positions",
-                        POSITIONS_TEXT, "--out", out)
-            got = self.load(out)
-            self.assertEqual(got.dtype, np.float32)
-            np.testing.assert_allclose(got, rows(like, POSITIONS, 8), rtol=0, atol=2**-24)
-
-    def test_json_and_text_list_the_rows(self):
+    def test_json_lists_the_rows(self):
         command = ["encode", "--like", "whisper", "--dim", 6, "--positions", POSITIONS_TEXT]
         document = self.run_json("encode", *command, "--dtype", "f64")
         np.testing.assert_allclose(document["rows"], rows("whisper", POSITIONS, 6), atol=1e-12)
         self.assertEqual(document["positions"]["listed"], POSITIONS)
         self.assertEqual(document["sinusoidal"]["spacing"], "ends")
-        lines = self.run_ok(*command).splitlines()
-        self.assertEqual(len(lines), 1 + len(POSITIONS) * 6)
-        self.assertEqual(lines[0].split(), ["position", "feature", "value"])
-        self.assertAlmostEqual(float(lines[-1].split()[2]), rows("whisper", [5000], 6)[0, 5],
-                               delta=2**-24)
 
     def test_bf16_rows_are_rounded_once(self):
         self.run_ok("encode", "--like", "marian", "--dim", 64, "--positions", "0:50",
@@ -113,29 +95,19 @@ class EncodeTest(ToolTest):
             (["one of --like and --table"], ["encode", "--dim", 8, "--positions", "0"]),
             (["--like and --table exclude each other"], [*with_x, "--table", "x.npy"]),
             (["--table needs --x"], ["encode", "--table", "x.npy"]),
-            (["must be one of transformer", "'gpt'"],
-             ["encode", "--like", "gpt", "--dim", 8, "--positions", "0"]),
             (["--x and --out"], [*like, "--x", "x.npy"]),
             (["--dim and --positions are required"], [*like, "--dim", 8]),
-            (["fairseq needs --padding-idx"], [*short[:2], "fairseq", *short[3:]]),
-            (["--padding-idx is for fairseq"], [*short, "--padding-idx", 1]),
-            (["dim must be in [1, 1048576], got 0"], [*like, "--dim", 0, "--positions", "0"]),
-            (["base must be finite and > 1, got 1"], [*short, "--base", 1]),
             (["--dtype must be f32 or f64 without --out"], [*short, "--dtype", "bf16"]),
             (["must end in .npy, got 'y.npz'"], [*short, "--out", "y.npz"]),
             (["--scale is for the embeddings"], [*short, "--scale", 2]),
             (["exclude each other"], [*with_x, "--first-position", 1, "--positions", "x.npy"]),
             (["--dim is that of --x"], [*with_x, "--dim", 8]),
             (["--positions must have the shape"], [*with_x, "--positions", "x.npy"]),
-            (["'<f4'"], [*with_x, "--dtype", "f64"]),
-            (["--positions must be an NPY file here, got '0:3'", "--first-position"],
-             [*with_x, "--positions", "0:3"]),
             (["--positions must be an NPY file", "--first-position"],
              [*with_x, "--positions", ",".join(map(str, range(200)))]),
             (["--positions must be a list here", "--x"],
              [*like, "--dim", 8, "--positions", "x.npy"]),
             (["sqrt-dim, got 'sqrt'"], [*with_x, "--scale", "sqrt"]),
-            (["finite number, got '1e999'"], [*with_x, "--scale", "1e999"]),
         ):
             with self.subTest(command=command):
                 self.assert_fails(2, parts, *command)
@@ -150,4 +122,3 @@ class EncodeTest(ToolTest):
         self.assert_fails(2, ["the dtype of --x, f32; got f64"], *table, "double.npy")
         self.assert_fails(2, ["int32 or int64, got float64"], *table, "x.npy", "--positions",
                           "half.npy")
-        self.assert_fails(4, ["x.npy"], *like, "--x", "x.npy", "--out", "x.npy")

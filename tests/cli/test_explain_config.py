@@ -214,4 +214,3 @@ class ExplainConfigTest(ToolTest):
         self.assert_fails(2, ["at most 500 keys"], "explain", self.write_config(many))
         long = LLAMA | {"text": "x" * 2**18}
         self.assert_fails(2, ["at most 262144 bytes"], "explain", self.write_config(long))
-        self.assert_fails(4, ["No such file"], "explain", "absent.json")

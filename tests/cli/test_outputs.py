@@ -202,7 +202,9 @@ class InputsAsOutputsTest(OutputTest):
         (["permute", "model.safetensors", "--to", "interleaved"], "--out", "model.safetensors"),
         (["permute", "model.safetensors", "--to", "interleaved"], "--out", "config.json"),
     ]
-    WITHOUT_INPUTS = {"positions", "trace", "bench", "bench attention"}
+    WITHOUT_INPUTS = [["positions", "--text", "2", "--as", "qwen2-vl"], ["trace"],
+                      ["bench", "--operations", "rows", "--tokens", "1", "--seconds", "0.001"],
+                      ["bench", "attention", "--tokens", "1", "--seconds", "0.001"]]
 
     def setUp(self):
         super().setUp()
@@ -233,13 +235,22 @@ class InputsAsOutputsTest(OutputTest):
                                   "--force")
             second.unlink()
 
+    def test_an_existing_output_is_kept_without_force(self):
+        for call, option, name in [*self.CALLS,
+                                   *((call, "--out", "o.npy") for call in self.WITHOUT_INPUTS)]:
+            (self.path / f"old-{name}").write_bytes(b"precious")
+            with self.subTest(call=call):
+                self.assert_fails(4, [f"old-{name}: exists; ", "--force"], *call, option,
+                                  f"old-{name}")
+
     def test_every_command_with_outputs_is_tested(self):
         names = self.run_json("help", "help")["commands"]
         names += [f"bench {name}" for name in self.run_json("help", "help", "bench")["commands"]]
         writing = {name for name in names
                    if any("--force" in option["names"] for option in
                           self.run_json("help", "help", *name.split())["options"])}
-        self.assertEqual(writing, {call[0] for call, _, _ in self.CALLS} | self.WITHOUT_INPUTS)
+        self.assertEqual(writing, {call[0] for call, _, _ in self.CALLS}
+                         | {" ".join(call).split(" --")[0] for call in self.WITHOUT_INPUTS})
 
     def test_the_file_of_standard_input_is_refused_as_an_output(self):
         call = [*self.ROTATE[:-1], "-", "--out-q", "q.npy", "--force"]

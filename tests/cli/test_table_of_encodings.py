@@ -3,9 +3,11 @@
 
 import numpy as np
 
-from test_encode import LIKE, POSITIONS, POSITIONS_TEXT, rows
+from test_encode import POSITIONS, POSITIONS_TEXT, rows
 from tool import LLAMA, ToolTest
 
+LIKE = {name: [] for name in ("transformer", "marian", "whisper", "musicgen")}
+LIKE["fairseq"] = ["--padding-idx", "1"]
 FAR = 2**62
 DISTANCES = [*range(-9, 10), -(2**31), 2**31, -FAR, FAR, 1 - 2**63]
 DISTANCES_TEXT = f"-9:10,{-2**31},{2**31},{-FAR},{FAR},{1 - 2**63}"
@@ -21,6 +23,9 @@ class TableOfPositionsTest(ToolTest):
                 self.run_ok("table", name, *where, *to, "t.npy")
                 self.assertEqual((self.path / "t.npy").read_bytes(),
                                  (self.path / "e.npy").read_bytes())
+                if dtype == "f32":
+                    np.testing.assert_allclose(self.load("t.npy"), rows(name, POSITIONS, 8),
+                                               rtol=0, atol=2**-24)
             document = self.run_json("table", "table", name, *where, "--dtype", "f64")
             self.assertEqual(document["positions"], POSITIONS)
             np.testing.assert_allclose(document["rows"], rows(name, POSITIONS, 8), rtol=0,
@@ -93,13 +98,10 @@ class TableOfDistancesTest(ToolTest):
             np.testing.assert_array_equal(got[:, 0], np.array(DISTANCES, float))
             np.testing.assert_allclose(got[:, 1:].T, wanted, rtol=1e-7)
 
-    def test_alibi_equals_its_formula(self):
+    def test_heads_are_numbered_as_in_the_model(self):
         part = ["--heads", 2, "--set", "first_head=2", "--set", "model_heads=4"]
-        table = self.run_json("table", "table", "alibi", *part, "--distances", DISTANCES_TEXT)
-        slopes = 2.0 ** (-2 * np.arange(3, 5))
-        wanted = np.outer(slopes, np.array(DISTANCES, float)).astype(np.float32)
-        np.testing.assert_array_equal(table["bias"], wanted)
-        self.assertEqual(table["first_head"], 2)
+        table = self.run_json("table", "table", "alibi", *part, "--distances", "-1")
+        self.assertEqual((table["first_head"], table["bias"]), (2, [[-2**-6], [-2**-8]]))
         head = self.run_ok("table", "alibi", *part, "--distances", "-1").splitlines()[0]
         self.assertEqual(head.split(), "key - query head 2 head 3".split())
         head = self.run_ok("bias", "alibi", *part, "--rows", 0, "--cols", 0).splitlines()[0]
@@ -178,17 +180,11 @@ class TableOfSpecsTest(ToolTest):
             (["scaling", "factor"],
              ["rope", *self.SPEC, "--set",
               'scaling={"rope_type": "linear", "factor": 4},"sense":"negative"', *at]),
-            (["must be even", "got 7"], ["rope", *self.SPEC, "--set", "rotary_dim=7", *at]),
-            (["role must be query or key"], ["xpos", *self.SPEC, *at]),
-            (["role must be left out"], ["rope", *self.SPEC, "--role", "key", *at]),
-            (["--role must be one of query, key"], ["xpos", *self.SPEC, "--role", "k", *at]),
             (["--role is for rotary embedding"],
              ["alibi", "--heads", 2, "--distances", "0", "--role", "key"]),
             (["--context is required"],
              ["rope", *self.SPEC, "--set", 'scaling={"rope_type": "dynamic", "factor": 2, '
               '"original_max_position_embeddings": 16}', *at]),
-            (["at most"], ["rope", "--set", "head_dim=65536", *self.SPEC[2:], "--positions",
-                           "0:999999"]),
         ):
             with self.subTest(command=command):
                 self.assert_fails(2, parts, "table", *command)
@@ -257,24 +253,8 @@ class NamesTest(ToolTest):
             (["--offset is not for fairseq"],
              ["fairseq", "--dim", 4, "--padding-idx", 1, "--offset", 2, *at]),
             (["sinusoidal needs --layout"], ["sinusoidal", "--dim", 4, *at]),
-            (["--layout must be one of", "'x'"],
-             ["sinusoidal", "--layout", "x", "--spacing", "even", "--dim", 4, *at]),
-            (["at least 4 for spacing ends, got 1"], ["whisper", "--dim", 1, *at]),
-            (["[1, 1048576], got 9999999999"], ["marian", "--dim", 9999999999, *at]),
-            (["less than 2^63 apart"], ["alibi", "--heads", 2, "--distances", -2**63]),
             (["at most 4 here"], ["alibi", "--heads", 2**20, "--distances", "0:5"]),
-            (["at most", "--out FILE"], ["alibi", "--heads", 2, "--distances", "0:99999999999"]),
-            (["--set of alibi", "'slope'"],
-             ["alibi", "--heads", 2, "--set", "slope=1", "--distances", "0"]),
-            (["f32 or f64 without --out"], ["whisper", "--dim", 4, *at, "--dtype", "bf16"]),
-            ([".npy for whisper"], ["whisper", "--dim", 4, *at, "--out", "t.npz"]),
             ([".npy for alibi"], ["alibi", "--heads", 2, "--distances", "0", "--out", "t.npz"]),
-            (["at most 268435456"],
-             ["shaw", "--left", 1, "--right", 1, "--distances", f"{-FAR}:{FAR}", "--out", "t.npy"]),
         ):
             with self.subTest(command=command):
                 self.assert_fails(2, parts, "table", *command)
-        (self.path / "t.npy").write_bytes(b"precious")
-        for command in (["whisper", "--dim", 4, *at], ["alibi", "--heads", 1, "--distances", "0"]):
-            self.assert_fails(4, ["--force"], "table", *command, "--out", "t.npy")
-            self.assertEqual((self.path / "t.npy").read_bytes(), b"precious")
