@@ -136,11 +136,6 @@ class TableAxesTest(ToolTest):
         np.testing.assert_allclose(document["cos"], np.cos(angles(VIDEO, [[3, 4]] * 3)),
                                    rtol=0, atol=1e-7)
 
-    def test_the_text_lists_the_coordinates(self):
-        lines = self.run_ok(*self.table(VISION, "0:2/0:2")).splitlines()
-        self.assertEqual([line.split()[:2] for line in lines[1::4]],
-                         [["0/0", "0"], ["0/1", "0"], ["1/0", "0"], ["1/1", "0"]])
-
     def test_malformed_coordinates_are_refused(self):
         for text, part in (("1/2/3", "or 2 between slashes, got 3: '1/2/3'"), ("1/", "an integer"),
                            ("0:0/1", "START < STOP"), ("0:99999/0:99999", "at most"),

@@ -64,13 +64,7 @@ class GgufTest(ToolTest):
         self.run_ok("report", "llama.gguf", FILES / "vocab-gemma-4.gguf", "-o", "page.html")
         self.assertIn("llama.rope.freq_base", (self.path / "page.html").read_text())
 
-    def test_converted_files_agree_with_their_configs_except_gpt_oss(self):
-        pairs = sorted((FILES / "pairs").glob("*.gguf"))
-        self.assertGreaterEqual(len(pairs), 12)
-        for file in pairs:
-            with self.subTest(file=file.name):
-                differs = file.stem == "gpt-oss"  # GGUF has no key for YaRN's `truncate`
-                self.run_json("diff", "diff", file.with_suffix(".json"), file, code=int(differs))
+    def test_a_converted_file_agrees_with_its_config(self):
         text = self.run_ok("diff", FILES / "pairs/llama.json", FILES / "pairs/llama.gguf")
         self.assertIn("permuted by the converter, interleaved", text)
 

@@ -45,23 +45,13 @@ class ModelOptionsTest(ToolTest):
             2, ["must be an object"], "inspect", self.write_config(LLAMA), "--set",
             "hidden_size.x=1")
 
-    def test_params_json_is_read_as_interleaved_llama3(self):
-        document = self.inspect(PARAMS)
-        [rotary] = document["rotary"]
-        self.assertEqual(rotary["pairing"], "interleaved")
-        self.assertEqual(rotary["rope_type"], "llama3")
-        encodings = [layer["encoding"] for layer in document["layers"]]
-        self.assertEqual(encodings, ["rotary"] * 3 + ["none"])
-
     def test_a_layer_without_rotary_embedding_is_refused(self):
         self.assert_fails(
             5, ["layer 3 has no rotary embedding: none"], "rotate", "--config",
             self.write_config(PARAMS), "--layout", "thd", "--layer", "3", "--q", "q.npy",
             "--out-q", "out.npy")
 
-    def test_unknown_numerics_are_refused_and_exact_is_the_default(self):
-        self.assert_fails(
-            2, ["transformers"], "inspect", self.write_config(LLAMA), "--numerics", "torch")
+    def test_exact_numerics_are_the_default(self):
         self.assertEqual(
             self.table(LLAMA, "--numerics", "exact")["cos"], self.table(LLAMA)["cos"])
 

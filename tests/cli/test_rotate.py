@@ -192,9 +192,3 @@ class RotateTest(ToolTest):
         self.save("q.npy", self.random_array(2, 0, 3, 16))
         self.rotate(LLAMA, "--q", "q.npy", "--out-q", "o.npy")
         self.assertEqual(self.load("o.npy").shape, (2, 0, 3, 16))
-
-    def test_the_text_names_shape_type_and_output(self):
-        self.save("q.npy", self.random_array(1, 2, 1, 16))
-        command = ["rotate", "--config", self.config, "--layout", "bthd", "--q", "q.npy"]
-        text = self.run_ok(*command, "--out-q", "o.npy")
-        self.assertIn("q: bthd [1, 2, 1, 16] f32 -> o.npy\n", text)
