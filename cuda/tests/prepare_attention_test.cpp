@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fused QKV, QK-norm, rotation and paged append in one call, compared with separate CPU calls.
-// Heads with a norm must be within the error bounds. All other heads must have equal bits.
+// Fused QKV, QK-norm, rotation and append in one call, with q or without, compared with separate
+// CPU calls. Heads with a norm must be within the error bounds. All other heads must have equal
+// bits.
 #include <cmath>
 #include <numbers>
 
@@ -62,16 +63,19 @@ WeightsCase random_norm(Random& random, std::int64_t heads, std::int64_t feature
   return made;
 }
 
-// One random call. The number of q's heads is a multiple of k's.
+// One random call: rotary_cuda_prepare_attention or, without q, rotary_cuda_append. The number of
+// q's heads is a multiple of k's.
 class Preparing {
  public:
   explicit Preparing(Random& random)
       : of_(random_append(random)),
-        with_norms_(one_of(random, 0, 2) != 0),
+        with_q_(one_of(random, 0, 2) != 0),
+        with_norms_(one_of(random, 0, 1) != 0),
         over_all_(one_of(random, 0, 1) == 0),
         order_(one_of(random, {NormOrder::before_rotation, NormOrder::after_rotation})),
         dtype_(one_of(random, all_dtypes)),
         stored_(dtype_ == DType::f32 ? one_of(random, all_dtypes) : dtype_),
+        v_stored_(dtype_ == DType::f32 ? one_of(random, all_dtypes) : dtype_),
         q_heads_(of_.shape.heads * one_of(random, 1, 4)),
         frequencies_(random_frequencies(random, of_.window)),
         fused_(random, dtype_, fused_extents(), Layout::bthd),
@@ -79,9 +83,10 @@ class Preparing {
                extents_of({of_.shape.batch, of_.shape.tokens, q_heads_}, head_dim()),
                one_of(random, cache_layouts)),
         k_cache_(random, stored_, of_.cache, one_of(random, cache_layouts)),
-        v_cache_(random, stored_, v_extents(), one_of(random, cache_layouts)),
+        v_cache_(random, v_stored_, v_extents(), one_of(random, cache_layouts)),
         positions_(random_positions(random, frequencies_, of_.shape.batch, of_.shape.tokens)),
-        slots_(random_slots(random, of_.shape, of_.cache.batch * of_.cache.tokens)),
+        contiguous_(one_of(random, 0, 2) == 0),
+        paged_(random_slots(random, of_.shape, of_.cache.batch * of_.cache.tokens)),
         q_norm_(random_norm(random, q_heads_, head_dim(), over_all_)),
         k_norm_(random_norm(random, of_.shape.heads, head_dim(), over_all_)) {}
 
@@ -89,15 +94,17 @@ class Preparing {
   void on_the_cpu() {
     const auto rotations = make_rotations(frequencies_.host(), positions_.host());
     ASSERT_TRUE(rotations);
-    const auto of_q =
-        append({.k = q_out_.host()}, {.k = part(fused_.host(), 0, q_heads_, head_dim())},
-               ConsecutiveSlots{}, options(q_norm_, *rotations));
-    ASSERT_TRUE(of_q) << of_q.error().message;
-    const auto of_kv =
-        append(KvCache{k_cache_.host(), v_cache_.host()},
-               KvHeads{part(fused_.host(), k_first(), of_.shape.heads, head_dim()),
-                       part(fused_.host(), v_first(), of_.shape.heads, of_.v_features)},
-               slots_.slots(), options(k_norm_, *rotations));
+    if (with_q_) {
+      const auto of_q =
+          append({.k = q_out_.host()}, {.k = part(fused_.host(), 0, q_heads_, head_dim())},
+                 ConsecutiveSlots{}, options(q_norm_, *rotations));
+      ASSERT_TRUE(of_q) << of_q.error().message;
+    }
+    const auto of_kv = append(
+        KvCache{k_cache_.host(), v_cache_.host()},
+        KvHeads{part(fused_.host(), k_first(), of_.shape.heads, head_dim()),
+                part(fused_.host(), v_first(), of_.shape.heads, of_.v_features)},
+        contiguous_ ? Slots(ConsecutiveSlots{}) : paged_.slots(), options(k_norm_, *rotations));
     ASSERT_TRUE(of_kv) << of_kv.error().message;
   }
 
@@ -111,11 +118,17 @@ class Preparing {
     const auto q_to = q_out_.device(), k_to = k_cache_.device(), v_to = v_cache_.device();
     const rotary_kv heads = kv_of(k, &v);
     const rotary_kv cache = kv_of(k_to, &v_to);
-    const auto slots = slots_.device_slots();
+    const rotary_slots from_0 = ROTARY_SLOTS_INIT;
+    const rotary_slots slots = contiguous_ ? from_0 : paged_.device_slots();
     rotary_cuda_norms norms = ROTARY_CUDA_NORMS_INIT;
-    norms.q = &q_norm_.device;
     norms.k = &k_norm_.device;
     norms.order = static_cast<std::int32_t>(order_);
+    if (!with_q_) {
+      expect_ok(
+          rotary_cuda_append(&cache, &heads, &slots, &at, with_norms_ ? &norms : nullptr, nullptr));
+      return;
+    }
+    norms.q = &q_norm_.device;
     rotary_cuda_step step = ROTARY_CUDA_STEP_INIT;
     step.q = &q;
     step.q_out = &q_to;
@@ -139,10 +152,11 @@ class Preparing {
   }
 
   [[nodiscard]] std::string words() const {
-    return testing::PrintToString(with_norms_) + " norms over all " +
-           testing::PrintToString(over_all_) + ", order " +
+    return testing::PrintToString(with_q_) + " q, " + testing::PrintToString(with_norms_) +
+           " norms over all " + testing::PrintToString(over_all_) + ", order " +
            std::to_string(static_cast<int>(order_)) + ", head_dim " + std::to_string(head_dim()) +
-           ", " + std::string(to_string(dtype_)) + " to " + std::string(to_string(stored_));
+           ", " + std::string(to_string(dtype_)) + " to " + std::string(to_string(stored_)) +
+           " and " + std::string(to_string(v_stored_));
   }
 
  private:
@@ -173,11 +187,13 @@ class Preparing {
   }
 
   AppendShape of_;
+  bool with_q_;
   bool with_norms_;
   bool over_all_;
   NormOrder order_;
   DType dtype_;
   DType stored_;
+  DType v_stored_;
   std::int64_t q_heads_;
   BothFrequencies frequencies_;
   Tensor fused_;
@@ -185,14 +201,15 @@ class Preparing {
   Tensor k_cache_;
   Tensor v_cache_;
   Numbers positions_;
-  Numbers slots_;
+  bool contiguous_;
+  Numbers paged_;
   WeightsCase q_norm_;
   WeightsCase k_norm_;
 };
 
-TEST_F(Cuda, PrepareAttentionMatchesSeparateCalls) {
+TEST_F(Cuda, PrepareAttentionAndAppendMatchSeparateCalls) {
   Random random(6);
-  for (int round = 0; round < 150; ++round) {
+  for (int round = 0; round < 300; ++round) {
     Preparing call(random);
     SCOPED_TRACE("round " + std::to_string(round) + ", " + call.words());
     call.on_the_cpu();
