@@ -116,15 +116,6 @@ TEST(Dialect, TheSoftmaxScaleLacksYarnsFactorUntil5_13) {
   }
 }
 
-// Pairs 60 and 63 are on the first axis. sin(p 5000000^(-122/128)) > 2^-8 from p = 9479 on.
-TEST(Dialect, LlamaCppDoesNotRotateTheTailOfInterleavedAxes) {
-  const auto found = between(qwen3_vl, "transformers", "llama.cpp");
-  const RowsDifference& rows = found.rotary.front().rows;
-  EXPECT_EQ(rows.pairs, (std::vector<std::int64_t>{61, 62}));
-  const double inv_freq = std::pow(5000000.0, -122.0 / 128);
-  EXPECT_EQ(rows.first_position, static_cast<std::int64_t>(std::asin(0x1p-8) / inv_freq) + 1);
-}
-
 TEST(Dialect, DroppedDynamicScalingShowsBeyondTheTrainedContext) {
   for (const std::string_view engine : {"llama.cpp", "vllm"}) {
     const auto found = between(dynamic_config, "transformers", engine);
