@@ -89,9 +89,10 @@ class Markers(unittest.TestCase):
             with self.subTest(text=text), self.assertRaises(documents.MarkerError):
                 documents.replaced(text, "new", "it", "peers")
 
-    def test_the_peers_page_has_both_markers(self):
-        documents.replaced((repository / "docs/peers.md").read_text(encoding="utf-8"), "", "it",
-                           "peers")
+    def test_the_peers_page_has_the_markers_of_both_topics(self):
+        text = (repository / "docs/peers.md").read_text(encoding="utf-8")
+        for topic in ("peers", "peers attention"):
+            self.assertIn("new", documents.replaced(text, "new", "docs/peers.md", topic))
 
 
 class Definition:
