@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares attention under position maps with each map's definition, for every query and key.
+// Compares attention under position maps with each map's definition, for every query and key of
+// several blocks. The fuzz target attend_mapped covers packed sequences, windows, temperatures,
+// dtypes, strides and executors.
 #include "rotary/position_maps.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "support/attention/attended.hpp"
-#include "support/executors.hpp"
 #include "support/result.hpp"
 
 namespace rotary {
@@ -18,7 +18,6 @@ namespace {
 using test::AttendCase;
 using test::Attended;
 using test::is_right;
-using test::Layout;
 
 // 5 pairs between unrotated features; the fastest completes a turn within 7 positions.
 reference::Rotary rotary_of(Pairing pairing) {
@@ -62,16 +61,6 @@ TEST(PositionMaps, AttentionFollowsTheirDefinition) {
   }
 }
 
-TEST(PositionMaps, EmptyAndSingleTokenCallsAreWithinTheBound) {
-  for (const PositionMap& map : maps()) {
-    for (const auto& [queries, keys] : {std::pair{0, 0}, {0, 3}, {3, 0}, {1, 1}, {5, 2}})
-      EXPECT_TRUE(is_right(case_of(map, queries, keys))) << queries << " " << keys;
-    AttendCase none = case_of(map);
-    none.shape.batch = 0;
-    EXPECT_TRUE(is_right(none));
-  }
-}
-
 // These maps keep every distance up to 1100 tokens, which span several blocks and strides.
 TEST(PositionMaps, EqualRotaryEmbeddingIfTheyKeepDistances) {
   constexpr std::int64_t tokens = 1100;
@@ -89,51 +78,6 @@ TEST(PositionMaps, EqualRotaryEmbeddingIfTheyKeepDistances) {
     const double bound = 2 * bound_of(wanted, 2);
     for (std::int64_t token = 0; token < tokens; ++token)
       ASSERT_LE(difference(got.out, token, wanted.out, token), bound) << map.index();
-  }
-}
-
-// Documents at distant and negative positions, with any number of keys. Then a window and LogN.
-TEST(PositionMaps, PackedSequencesHaveTheirOwnPositions) {
-  for (const PositionMap& map : maps()) {
-    AttendCase packed = case_of(map, 47, 71);
-    packed.shape.batch = 2;
-    packed.sequences = {{0, 0, 20, 0, 20, 100000, 100000}, {0, 22, 18, 20, 30, 12, 0},
-                        {0, 41, 5, 50, 2, 7, 7},           {1, 3, 30, 5, 50, -30, -40},
-                        {1, 33, 2, 60, 0, 0, 0},           {1, 36, 4, 60, 10, 8, 9}};
-    EXPECT_TRUE(is_right(packed)) << map.index();
-    AttendCase window = case_of(map, 9, 33);
-    window.shape.batch = 2;
-    window.mask.left = 6;
-    EXPECT_TRUE(is_right(window)) << map.index();
-    AttendCase itself = case_of(map);
-    itself.mask.left = 0;
-    EXPECT_TRUE(is_right(itself)) << map.index();
-    AttendCase logn = case_of(map);
-    logn.q_temperature = LognTemperature{.trained_tokens = 16};
-    EXPECT_TRUE(is_right(logn)) << map.index();
-  }
-}
-
-TEST(PositionMaps, AreWithinTheBoundForEveryDtypeLayoutAndExecutor) {
-  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
-    for (const Layout layout : {Layout::bhtd, Layout::padded, Layout::reversed_tokens}) {
-      AttendCase each = case_of(SelfExtend{9, 4});
-      each.shape.batch = 2;
-      each.q = each.v = {.layout = layout};
-      each.k = each.out = {dtype, layout};
-      EXPECT_TRUE(is_right(each)) << to_string(dtype) << " " << to_string(layout);
-    }
-  }
-  for (const PositionMap& map : maps()) {
-    AttendCase each = case_of(map);
-    each.shape.batch = 2;
-    Attended alone(each);
-    Attended cut(each);
-    test::CountingExecutor executor(test::run_backwards, 3);
-    cut.options().executor = executor.executor();
-    test::require(alone.run());
-    test::require(cut.run());
-    EXPECT_EQ(alone.bits(), cut.bits()) << map.index();
   }
 }
 
