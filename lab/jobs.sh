@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # jobs.sh N PROGRAM ARGUMENT...: runs N processes, numbered by torchrun's variables. They stop if
-# this script gets a signal or ends. Exits with the code of the lowest rank that failed, where codes
-# above 128 count as stopped. Without a failure: 0 if a process saw every cell finished, else 130.
+# this script gets a signal or ends. Exits with the code of the lowest rank that failed; one that
+# SIGINT (130) or SIGTERM (143) ended was stopped. Without a failure: 0 if a process saw every cell
+# finished, else 130.
 set -u
 [[ "${1-}" =~ ^[1-9][0-9]*$ ]] || { echo "jobs.sh: N must be a number, got '${1-}'" >&2; exit 2; }
 export WORLD_SIZE=$1 MASTER_ADDR=127.0.0.1 MASTER_PORT=$((20000 + RANDOM % 10000))
@@ -21,7 +22,7 @@ for process in "${processes[@]}"; do
     code=$?
   done
   ((code > 0)) || finished=1
-  ((failure > 0 || code > 128)) || failure=$code
+  ((failure > 0 || code == 130 || code == 143)) || failure=$code
 done
 ((failure == 0)) || exit "$failure"
 ((finished == 1)) || exit 130

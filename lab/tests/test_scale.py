@@ -150,6 +150,15 @@ class Scale(LabCase):
         self.run_lab(300, "interrupted", jobs=2)
         self.check_like_whole(300, "interrupted")
 
+    def test_a_crashed_process_is_a_failure_and_a_stopped_one_is_not(self):
+        for name, code in (("SEGV", 139), ("TERM", 0), ("INT", 0)):
+            done = subprocess.run([JOBS, "2", "python3", "-c", "import os, signal\n"
+                                   "if os.environ['RANK'] == '1':\n"
+                                   f"    signal.signal(signal.SIG{name}, signal.SIG_DFL)\n"
+                                   f"    os.kill(os.getpid(), signal.SIG{name})"], check=False,
+                                  stderr=subprocess.DEVNULL)
+            self.assertEqual(done.returncode, code, name)
+
     def log_bytes(self, runs):
         return [(str(log), log.stat().st_size) for log in self.base.glob(f"{runs}/*/*/*/log.csv")]
 
