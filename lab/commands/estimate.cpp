@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Estimates how long cells take by timing a few steps.
-#include <algorithm>
-#include <cstdint>
 #include <map>
 #include <string>
-#include <variant>
+#include <utility>
 #include <vector>
 
 #include "lab/commands/prepare_run.hpp"
@@ -28,9 +26,7 @@ Cell small_model(Cell cell) {
   cell.training.validation_rows = 1;
   cell.training.evaluate_lengths = {1};
   cell.training.evaluate_unit = 0;
-  cell.encoding_settings = encoding_settings("none");
-  cell.encoding = parse_encoding(cell.encoding_settings, cell.model.head_dim());
-  return cell;
+  return without_positions(std::move(cell));
 }
 
 // A validation has validation_rows sequences. Each costs a third of a training sequence, as it has
@@ -52,42 +48,6 @@ ProbedTimes probe(const Cell& cell, const PreparedRun& run) {
   return probe_times(cell, data->second);
 }
 
-// The cost of the final validations, at all lengths and rules, in units of an ordinary validation.
-// Attention scores are a quarter of the work at some hundred tokens, and grow with the length.
-double validations_of_lengths(const Cell& cell) {
-  const auto* rotary = std::get_if<RotaryEncoding>(&cell.encoding.kind);
-  const bool stretches =
-      rotary != nullptr && std::holds_alternative<NoScaling>(rotary->spec.scaling);
-  const auto rules = stretches ? static_cast<double>(cell.training.rescale.size()) : 0.0;
-  double validations = 0;
-  for (const std::int64_t multiple : cell.training.evaluate_lengths) {
-    const double once = 1 + 0.25 * static_cast<double>(multiple - 1);
-    validations += multiple == 1 ? once : once * (1 + rules);
-  }
-  return validations;
-}
-
-CellTime time_of(const Cell& cell, const ProbedTimes& probed) {
-  const TrainingConfig& training = cell.training;
-  const auto steps = static_cast<double>(training.steps);
-  if (!training.cost_lengths.empty()) {
-    // Two models, with and without positions, each run `steps` steps after one warm-up step.
-    double step_s = 0;
-    for (const std::int64_t tokens : training.cost_lengths) {
-      Cell longer = cell;
-      longer.training.batch =
-          std::max<std::int64_t>(1, training.batch * cell.model.tokens / tokens);
-      longer.model.tokens = tokens;
-      step_s += 2 * probed.step_s * flops_of_step(longer) / flops_of_step(cell);
-    }
-    return {.steps_s = 0, .fixed_s = (steps + 1) * step_s};
-  }
-  // Two more validations: for the log's last row and for the finished model.
-  const auto validations = static_cast<double>(training.steps / training.validate_every + 2);
-  return {.steps_s = steps * probed.step_s,
-          .fixed_s = (validations + validations_of_lengths(cell)) * probed.validation_s};
-}
-
 }  // namespace
 
 std::vector<CellTime> estimate_times(const PreparedRun& run) {
@@ -96,7 +56,7 @@ std::vector<CellTime> estimate_times(const PreparedRun& run) {
   for (const Cell& cell : run.cells) {
     const std::string arm = cell.experiment + "/" + cell.name;
     auto found = of_arm.find(arm);
-    if (found == of_arm.end()) found = of_arm.emplace(arm, probe(cell, run)).first;
+    if (found == of_arm.end()) found = of_arm.emplace(arm, probe(probed_cell(cell), run)).first;
     times.push_back(time_of(cell, found->second));
   }
   return times;

@@ -17,6 +17,7 @@
 #include "lab/runs/budget.hpp"
 #include "lab/tests/temporary_folder.hpp"
 #include "lab/tests/tiny.hpp"
+#include "lab/torch/measure_cost.hpp"
 #include "rotary/frequencies.hpp"
 
 namespace rotary::lab {
@@ -177,6 +178,15 @@ TEST(Budget, KeepsTheFirstBudgetOfTheCells) {
              R"({"schema_version": 1, "seconds": 9, "scale": 0})");
   EXPECT_TRUE(has(failure_of([&] { return read_budget(folder / "runs", cells[0]); }),
                   "scale must be in (0, 1], got 0"));
+}
+
+TEST(CellTime, CountsAllStepsAndTheValidationOfACostMeasurement) {
+  const ProbedTimes probed{.step_s = 1, .validation_s = 100};
+  auto cells = tiny_cells("causal_lm", {"none", "rope"}, 4);
+  for (Cell& cell : cells) cell.training.cost_lengths = {cell.model.tokens};
+  // A training, then each model's steps after a warm-up; the second model has no positions.
+  EXPECT_EQ(time_of(cells[0], probed).fixed_s, 4 + (1 + 4) + 100);
+  EXPECT_EQ(time_of(cells[1], probed).fixed_s, 4 + 2 * (1 + 4) + 100);
 }
 
 TEST(CellSize, EqualsTheFormulaAndGrowsWithTheLayers) {

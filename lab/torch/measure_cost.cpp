@@ -50,10 +50,35 @@ std::vector<double> fastest_steps(const std::vector<Cell>& cells, const Dataset&
   return fastest;
 }
 
-Cell without_positions(Cell cell) {
-  cell.encoding_settings = encoding_settings("none");
-  cell.encoding = parse_encoding(cell.encoding_settings, cell.model.head_dim());
-  return cell;
+bool has_positions(const Cell& cell) {
+  return !std::holds_alternative<NoEncoding>(cell.encoding.kind);
+}
+
+// Processor seconds of cost_outcome().
+double cost_s(const Cell& cell, const ProbedTimes& probed) {
+  const double flops = flops_of_step(probed_cell(cell));
+  const auto steps = static_cast<double>(cell.training.steps);
+  double steps_at_first = steps;
+  for (const std::int64_t tokens : cell.training.cost_lengths) {
+    const double models = has_positions(cell) ? 2 : 1;
+    steps_at_first += models * (1 + steps) * flops_of_step(at_length(cell, tokens)) / flops;
+  }
+  return steps_at_first * probed.step_s + probed.validation_s;
+}
+
+// The cost of the final validations, at all lengths and rules, in units of an ordinary validation.
+// Attention scores are a quarter of the work at some hundred tokens, and grow with the length.
+double validations_of_lengths(const Cell& cell) {
+  const auto* rotary = std::get_if<RotaryEncoding>(&cell.encoding.kind);
+  const bool stretches =
+      rotary != nullptr && std::holds_alternative<NoScaling>(rotary->spec.scaling);
+  const auto rules = stretches ? static_cast<double>(cell.training.rescale.size()) : 0.0;
+  double validations = 0;
+  for (const std::int64_t multiple : cell.training.evaluate_lengths) {
+    const double once = 1 + 0.25 * static_cast<double>(multiple - 1);
+    validations += multiple == 1 ? once : once * (1 + rules);
+  }
+  return validations;
 }
 
 }  // namespace
@@ -61,17 +86,15 @@ Cell without_positions(Cell cell) {
 std::optional<Outcome> cost_outcome(const Cell& cell, const Dataset& data,
                                     const std::function<bool()>& stops) {
   std::vector<Cell> cells = {cell};
-  if (!std::holds_alternative<NoEncoding>(cell.encoding.kind))
-    cells.push_back(without_positions(cell));
-  const std::vector<std::int64_t>& lengths = cell.training.cost_lengths;
+  if (has_positions(cell)) cells.push_back(without_positions(cell));
   const double begin_s = cpu_seconds();
-  Trainer trainer(at_length(cell, lengths.front()), data);
+  Trainer trainer(probed_cell(cell), data);
   for (std::int64_t step = 0; step < cell.training.steps; ++step) (void)trainer.step();
   Outcome outcome{.steps = cell.training.steps,
                   .parameters = trainer.parameter_count(),
                   .validation_loss = trainer.learner().validation_loss()};
   require_finite(outcome.validation_loss, outcome.steps);
-  for (const std::int64_t tokens : lengths) {
+  for (const std::int64_t tokens : cell.training.cost_lengths) {
     if (stops && stops()) return std::nullopt;
     const std::vector<double> fastest = fastest_steps(cells, data, tokens);
     outcome.metrics[fmt::format("ms@{}", tokens)] = fastest.front();
@@ -91,6 +114,26 @@ ProbedTimes probe_times(Cell cell, const Dataset& data) {
   const double begin_s = cpu_seconds();
   (void)trainer.learner().validation_loss();
   return {.step_s = median(std::move(steps)), .validation_s = cpu_seconds() - begin_s};
+}
+
+Cell probed_cell(const Cell& cell) {
+  const std::vector<std::int64_t>& lengths = cell.training.cost_lengths;
+  return lengths.empty() ? cell : at_length(cell, lengths.front());
+}
+
+Cell without_positions(Cell cell) {
+  cell.encoding_settings = encoding_settings("none");
+  cell.encoding = parse_encoding(cell.encoding_settings, cell.model.head_dim());
+  return cell;
+}
+
+CellTime time_of(const Cell& cell, const ProbedTimes& probed) {
+  const TrainingConfig& training = cell.training;
+  if (!training.cost_lengths.empty()) return {.steps_s = 0, .fixed_s = cost_s(cell, probed)};
+  // Two more validations: for the log's last row and for the finished model.
+  const auto validations = static_cast<double>(training.steps / training.validate_every + 2);
+  return {.steps_s = static_cast<double>(training.steps) * probed.step_s,
+          .fixed_s = (validations + validations_of_lengths(cell)) * probed.validation_s};
 }
 
 }  // namespace rotary::lab

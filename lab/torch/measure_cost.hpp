@@ -6,6 +6,7 @@
 
 #include "lab/data/dataset.hpp"
 #include "lab/experiment/cell.hpp"
+#include "lab/runs/budget.hpp"
 #include "lab/runs/run_directory.hpp"
 
 namespace rotary::lab {
@@ -25,5 +26,14 @@ struct ProbedTimes {
 };
 // Starts from initial weights even if the cell has a start.
 [[nodiscard]] ProbedTimes probe_times(Cell cell, const Dataset& data);
+
+// The cell whose step and validation are timed: with cost_lengths, the training at the first
+// length.
+[[nodiscard]] Cell probed_cell(const Cell& cell);
+
+[[nodiscard]] Cell without_positions(Cell cell);
+
+// A cell's time, from the times of its probed_cell().
+[[nodiscard]] CellTime time_of(const Cell& cell, const ProbedTimes& probed);
 
 }  // namespace rotary::lab
