@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "apps/failure.hpp"
+#include "apps/standard_streams.hpp"
 #include "lab/commands/capacity.hpp"
 #include "lab/experiment/experiments.hpp"
 #include "lab/runs/run_directory.hpp"
@@ -72,24 +72,6 @@ void check_starts(const std::vector<Cell>& cells, const std::string& runs) {
   }
 }
 
-// Held while a budget is computed, so that only one process computes the budget.
-class RunsLock {
- public:
-  explicit RunsLock(const std::string& runs) {
-    fs::create_directories(runs);
-    const std::string path = (fs::path(runs) / "budget.lock").string();
-    file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    if (file_ < 0 || ::flock(file_, LOCK_EX) != 0)
-      throw Failure(ExitCode::io, fmt::format("{}: cannot lock it", path));
-  }
-  RunsLock(const RunsLock&) = delete;
-  RunsLock& operator=(const RunsLock&) = delete;
-  ~RunsLock() { ::close(file_); }
-
- private:
-  int file_ = -1;
-};
-
 // The budget with which some of the cells have already started.
 std::optional<Budget> begun_budget(const std::vector<Cell>& cells, const std::string& runs) {
   std::optional<Budget> begun;
@@ -108,7 +90,12 @@ std::optional<Budget> begun_budget(const std::vector<Cell>& cells, const std::st
 }
 
 Budget budget_of(const PreparedRun& run, const RunArguments& arguments) {
-  const RunsLock lock(arguments.runs);
+  // Held meanwhile, so that only one process computes the budget.
+  fs::create_directories(arguments.runs);
+  const std::string path = (fs::path(arguments.runs) / "budget.lock").string();
+  const cli::Descriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (lock.number() < 0 || ::flock(lock.number(), LOCK_EX) != 0)
+    throw Failure(ExitCode::io, fmt::format("{}: cannot lock it", path));
   const auto begun = begun_budget(run.cells, arguments.runs);
   const auto asked =
       arguments.budget.empty() ? std::nullopt : std::optional(parse_duration(arguments.budget));
