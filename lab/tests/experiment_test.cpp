@@ -55,6 +55,16 @@ TEST(Experiment, RefusesAndNamesInvalidSettings) {
   EXPECT_TRUE(has(parse_failure(replaced(good, "\"rope\"", "\"ropes\"")), "got 'ropes'"));
   EXPECT_TRUE(has(parse_failure(replaced(good, "\"rope\",", "\"rope\", \"rope\",")), "rope twice"));
   EXPECT_TRUE(has(parse_failure("{"), "e.json must be JSON"));
+  const auto failure_with = [&](const std::string& old, const std::string& more) {
+    return parse_failure(replaced(good, old, old + ", " + more));
+  };
+  EXPECT_TRUE(has(failure_with("\"tokens\": 32", R"("attention": "linear")"),
+                  "linear attention has no scores for shaw to act on"));
+  EXPECT_TRUE(has(failure_with("\"seeds\": [1]", R"("learning_rates": [0])"),
+                  "learning_rates must be numbers above 0, got 0"));
+  EXPECT_TRUE(has(failure_with("\"batch\": 8", R"("evaluate_unit": 8)"),
+                  "must hold the trained length, 32 tokens"));
+  EXPECT_EQ(failure_with("\"batch\": 8", R"("evaluate_unit": 16)"), "nothing failed");
 }
 
 TEST(Experiment, AnArmReplacesThePresetsSettings) {
@@ -74,12 +84,6 @@ TEST(Experiment, AnArmReplacesThePresetsSettings) {
   // The arm's own seed replaces the preset's single seed, so each arm has one cell.
   const auto all = cells_of(experiment, {.preset = "quick", .only = {}, .seeds = {}});
   EXPECT_EQ(all.size(), find_preset(experiment, "quick").arms.size());
-}
-
-TEST(Experiment, RefusesShawWithLinearAttention) {
-  const std::string linear = replaced(tiny_json("causal_lm"), "\"tokens\": 32",
-                                      "\"tokens\": 32, \"attention\": \"linear\"");
-  EXPECT_TRUE(has(parse_failure(linear), "linear attention has no scores for shaw to act on"));
 }
 
 TEST(Encoding, TakesItsSettingsFromTheExperiment) {
