@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include "apps/failure.hpp"
 #include "lab/data/batches.hpp"
@@ -38,30 +37,6 @@ TEST(Dataset, MustMatchItsManifest) {
   EXPECT_TRUE(has(loads("two"), "must have the SHA-256 of its manifest"));
   write_text(folder / "data/two/text.bin", "first");
   EXPECT_TRUE(has(loads("two"), "the bytes of its documents, 12, got 5"));
-}
-
-TEST(Dataset, ValidatesWithEveryTwentiethDocument) {
-  Manifest manifest{.name = "many"};
-  std::string text;
-  for (int n = 0; n < 200; ++n) {
-    manifest.documents.push_back(2);
-    text += n % 20 == 19 ? "vv" : "tt";
-  }
-  const Dataset dataset = split(manifest, text);
-  EXPECT_EQ(dataset.train, std::string(380, 't'));
-  EXPECT_EQ(dataset.validation, std::string(20, 'v'));
-}
-
-TEST(Dataset, KeepsThePathsOfItsDocuments) {
-  Manifest manifest{.name = "many"};
-  for (int n = 0; n < 100; ++n) {
-    manifest.documents.push_back(1);
-    manifest.paths.push_back(std::to_string(n));
-  }
-  const Dataset dataset = split(manifest, std::string(100, 'x'));
-  EXPECT_EQ(dataset.validation_paths, (std::vector<std::string>{"19", "39", "59", "79", "99"}));
-  EXPECT_EQ(dataset.train_paths.size(), 95U);
-  EXPECT_EQ(dataset.train_paths[19], "20");
 }
 
 TEST(Batch, DependsOnSeedAndStepOnly) {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -55,7 +56,10 @@ TEST_P(EveryEncoding, LearnsAndStaysFinite) {
       EXPECT_NE(doubled_loss(outcome, "yarn"), doubled_loss(outcome, ""));
     }
     EXPECT_TRUE(claim("learns", cell).finished());
-    EXPECT_EQ(losses_of(folder_ / ("learns/" + folder_of(cell))).size(), 4U);
+    const auto log = losses_of(folder_ / ("learns/" + folder_of(cell)));
+    EXPECT_EQ(log.size(), 4U);
+    // Nine digits restore a float.
+    EXPECT_TRUE(has(log.back(), fmt::format(",{:.9g},", outcome.validation_loss)));
   }
 }
 INSTANTIATE_TEST_SUITE_P(Tasks, EveryEncoding, testing::Values("causal_lm", "masked_lm"),
@@ -79,6 +83,9 @@ TEST_F(Training, ContinuesBitForBitAfterAStop) {
       ASSERT_TRUE(outcome.has_value());
       EXPECT_EQ(losses_of(parts.path()), losses) << "stopped after step " << stop;
       EXPECT_EQ(outcome->validation_loss, expected.validation_loss);
+      std::filesystem::resize_file(parts.path() + "/log.csv", 10);
+      EXPECT_TRUE(has(failure_of([&] { return train_cell(cell, small_data(), parts, {}); }),
+                      "bytes that its checkpoint records"));
     }
   }
 }
