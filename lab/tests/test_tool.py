@@ -168,7 +168,8 @@ class Lab(LabCase):
 case "$*" in
   *--paired-bs*) echo '[{"system": "a", "BLEU": {"score": 4, "p_value": null, "ci": 1}},
                         {"system": "b", "BLEU": {"score": 5, "p_value": 0.25, "ci": 2}}]' ;;
-  *) echo '{"name": "BLEU", "score": 5.5, "confidence_var": 1}' ;;
+  *"hypotheses.txt --metrics bleu"*)
+    echo '{"name": "BLEU", "score": 5.5, "confidence_var": 1}' ;;
 esac
 """, encoding="ascii")
         scorer.chmod(0o755)
@@ -176,6 +177,7 @@ esac
         told = self.lab(*results)
         self.assertIn("confirmed: RoPE translates", told)
         self.assertIn("BLEU, seed 1: rope 5.00 ± 2.00, none 4.00 ± 1.00, p = 0.250", told)
+        os.environ["ROTARY_LAB_SACREBLEU"] = "/bin/false"  # scores are kept
         self.lab("figures", str(self.experiment), "--runs", "both", "-o", "new/pictures")
         picture, = (self.folder / "new" / "pictures").glob("*.svg")
         self.assertIn("BLEU", picture.read_text(encoding="utf-8"))
