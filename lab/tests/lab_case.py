@@ -26,12 +26,23 @@ def tiny(steps, seeds=(1,)):
     }
 
 
+def scratch_folder(add_cleanup):
+    folder = tempfile.TemporaryDirectory(prefix="rotary-lab-")
+    add_cleanup(folder.cleanup)
+    return pathlib.Path(folder.name)
+
+
+def run_tool(case, folder, *arguments, expect=0, environment=None):
+    done = subprocess.run([TOOL, *arguments], cwd=folder, env=environment, capture_output=True,
+                          text=True, check=False)
+    case.assertEqual(done.returncode, expect, done.stdout + done.stderr)
+    return done.stdout + done.stderr
+
+
 class LabCase(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory(prefix="rotary-lab-")
-        cls.addClassCleanup(folder.cleanup)
-        cls.base = pathlib.Path(folder.name)
+        cls.base = scratch_folder(cls.addClassCleanup)
         cls.data = cls.base / "data"
         book = cls.base / "book.txt"
         book.write_text("".join(f"line {n} of a small book, {n * n}\n" for n in range(3000)))

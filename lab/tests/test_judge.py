@@ -5,8 +5,9 @@ import math
 import os
 import pathlib
 import sys
-import tempfile
 import unittest
+
+from lab_case import scratch_folder
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "results"))
 # pylint: disable=wrong-import-position
@@ -151,9 +152,7 @@ class Judge(unittest.TestCase):
 
 class Bleu(unittest.TestCase):
     def test_an_unknown_answer_gives_no_score(self):
-        folder = tempfile.TemporaryDirectory(prefix="rotary-lab-")
-        self.addCleanup(folder.cleanup)
-        one = cell([1], folder=pathlib.Path(folder.name))
+        one = cell([1], folder=scratch_folder(self.addCleanup))
         (one.folder / "hypotheses.txt").write_text("a text\n")
         scorer = one.folder / "scorer"
         os.environ["ROTARY_LAB_SACREBLEU"] = str(scorer)

@@ -7,8 +7,9 @@ import io
 import json
 import pathlib
 import sys
-import tempfile
 import unittest
+
+from lab_case import scratch_folder
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "data"))
 import prepare  # pylint: disable=wrong-import-position
@@ -27,9 +28,7 @@ on \fIerror\fP.
 
 class Prepare(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="rotary-lab-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = scratch_folder(self.addCleanup)
 
     def write(self, name, content):
         path = self.folder / name

@@ -2,31 +2,23 @@
 """The output of rotary-lab results and report for run directories made by a script."""
 
 import json
-import os
-import pathlib
 import re
 import statistics
-import subprocess
-import tempfile
 import unittest
 
 import made_runs
+from lab_case import run_tool, scratch_folder
 
-TOOL = os.environ["ROTARY_LAB"]
 HOSTILE = '</script><script>window.hurt = 1</script><img src=x onerror="hurt=1">&amp;<!--'
 
 
 class MadeRuns(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="rotary-lab-")
-        self.addCleanup(folder.cleanup)
-        self.path = pathlib.Path(folder.name)
+        self.path = scratch_folder(self.addCleanup)
 
     def lab(self, command, *arguments, runs="runs", expect=0):
-        done = subprocess.run([TOOL, command, "--runs", runs, *map(str, arguments)],
-                              cwd=self.path, capture_output=True, text=True, check=False)
-        self.assertEqual(done.returncode, expect, done.stdout + done.stderr)
-        return done.stdout + done.stderr
+        return run_tool(self, self.path, command, "--runs", runs, *map(str, arguments),
+                        expect=expect)
 
     def results(self, *arguments):
         document = json.loads(self.lab("results", "--json", *arguments))

@@ -3,19 +3,15 @@
 
 import json
 import os
-import pathlib
 import re
 import subprocess
-import tempfile
 
-from lab_case import LAB, PREPARE, TOOL, LabCase, tiny
+from lab_case import LAB, PREPARE, LabCase, run_tool, scratch_folder, tiny
 
 
 class Lab(LabCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="rotary-lab-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = scratch_folder(self.addCleanup)
         self.experiment = self.folder / "tiny.json"
         self.write(tiny(20))
 
@@ -23,10 +19,7 @@ class Lab(LabCase):
         self.experiment.write_text(json.dumps(experiment), encoding="ascii")
 
     def lab(self, *arguments, expect=0):
-        done = subprocess.run([TOOL, *arguments], cwd=self.folder, capture_output=True,
-                              text=True, check=False)
-        self.assertEqual(done.returncode, expect, done.stdout + done.stderr)
-        return done.stdout + done.stderr
+        return run_tool(self, self.folder, *arguments, expect=expect)
 
     def on_book(self, command, *arguments):
         return (command, str(self.experiment), "--data", "book", "--data-dir", str(self.data),
@@ -192,11 +185,9 @@ esac
     def test_a_run_restarts_with_a_better_blas(self):
         plain = {name: value for name, value in os.environ.items()
                  if name != "ROTARY_LAB_STARTED_AGAIN"}
-        command = [TOOL, *self.on_book("run", "--runs", "again", "--only", "rope")]
-        done = subprocess.run(command, cwd=self.folder, env=plain, capture_output=True, text=True,
-                              check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stderr, r"OpenBLAS (?!Prescott|Nehalem)\w+")
+        command = self.on_book("run", "--runs", "again", "--only", "rope")
+        self.assertRegex(run_tool(self, self.folder, *command, environment=plain),
+                         r"OpenBLAS (?!Prescott|Nehalem)\w+")
 
     def test_encodings_are_listed_with_their_settings(self):
         listed = self.lab("encodings")
