@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -13,8 +14,8 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "apps/failure.hpp"
 #include "lab/experiment/json_object.hpp"
@@ -106,26 +107,24 @@ ClippedAngleEncoding read_clipped_angle(JsonObject& settings, std::int64_t head_
 }
 
 std::optional<BiasEncoding> read_bias(JsonObject& settings, std::string_view kind) {
-  if (kind == "t5") {
-    T5Encoding t5{.buckets = settings.integer("buckets", 4),
-                  .max_distance = settings.integer("max_distance", 3)};
-    if (settings.has("initial_std")) t5.initial_std = settings.number("initial_std");
-    return t5;
+  auto bias = relative_bias_named(kind);
+  if (!bias) return std::nullopt;
+  BiasEncoding encoding{.bias = *std::move(bias)};
+  if (auto* t5 = std::get_if<T5Bias>(&encoding.bias)) {
+    t5->buckets.buckets = settings.integer("buckets", 4);
+    t5->buckets.max_distance = settings.integer("max_distance", 3);
+    if (settings.has("initial_std")) encoding.initial_std = settings.number("initial_std");
+  } else if (auto* alibi = std::get_if<Alibi>(&encoding.bias)) {
+    alibi->bias_max = settings.number("bias_max");
+  } else if (auto* sandwich = std::get_if<Sandwich>(&encoding.bias)) {
+    sandwich->base = settings.number("base");
+  } else if (auto* fire = std::get_if<Fire>(&encoding.bias)) {
+    fire->hidden_weight.resize(static_cast<std::size_t>(settings.integer("width", 1)));
+    fire->c = settings.number("c");
+    fire->threshold = settings.number("threshold");
+  } else if (auto* tisa = std::get_if<Tisa>(&encoding.bias)) {
+    tisa->kernels = settings.integer("kernels", 1);
   }
-  if (kind == "alibi") return AlibiEncoding{.bias_max = settings.number("bias_max")};
-  if (kind == "sandwich") return SandwichEncoding{.base = settings.number("base")};
-  if (kind == "fire") {
-    return FireEncoding{.width = settings.integer("width", 1),
-                        .c = settings.number("c"),
-                        .threshold = settings.number("threshold")};
-  }
-  const auto formula = relative_bias_named(kind);
-  if (!formula) return std::nullopt;
-  FormulaEncoding encoding{std::string(kind)};
-  for_each_parameter(*formula, [&]<class Member>(const ParameterFacts& facts, const Member&) {
-    if constexpr (std::is_same_v<Member, std::int64_t>)
-      encoding.units = settings.integer(std::string(facts.name), 1);
-  });
   return encoding;
 }
 

@@ -108,10 +108,11 @@ TEST_F(Functions, ComposedShawAndLearnedRowsAgreeWithTheLibrary) {
 }
 
 TEST_P(Functions, T5HasFewerBucketsForEachDirectionInEncoders) {
-  const BiasCall call{.encoding = T5Encoding{.buckets = 16, .max_distance = 24},
-                      .model = {.task = GetParam(), .d_model = 24, .layers = 1, .heads = heads},
-                      .tokens = tokens,
-                      .dtype = at::kDouble};
+  const BiasCall call{
+      .encoding = {.bias = T5Bias{.buckets = {.buckets = 16, .max_distance = 24}, .table = {}}},
+      .model = {.task = GetParam(), .d_model = 24, .layers = 1, .heads = heads},
+      .tokens = tokens,
+      .dtype = at::kDouble};
   const auto bias = bias_scores(at::randn({16 * heads}, f64), call).select(1, 10);
   // A decoder has a bucket for each distance below 8, an encoder below 4.
   EXPECT_FALSE(at::equal(bias.select(1, 10 - 3), bias.select(1, 10 - 4)));
@@ -120,7 +121,7 @@ TEST_P(Functions, T5HasFewerBucketsForEachDirectionInEncoders) {
 }
 
 TEST_P(Functions, BiasOfAlibiFallsLinearly) {
-  const BiasCall call{.encoding = AlibiEncoding{.bias_max = 8},
+  const BiasCall call{.encoding = {.bias = Alibi{.bias_max = 8}},
                       .model = {.task = GetParam(), .d_model = 32, .layers = 1, .heads = 4},
                       .tokens = tokens,
                       .dtype = at::kDouble};

@@ -126,7 +126,7 @@ at::Tensor PositionsImpl::bias_numbers(std::size_t layer) {
       throw cli::Failure(cli::ExitCode::check_failed,
                          "the bias's learned numbers must be finite, got one that is not");
     }
-    constrain(encoding, {kept.data_ptr<double>(), static_cast<std::size_t>(kept.numel())});
+    constrain(encoding, model_, {kept.data_ptr<double>(), static_cast<std::size_t>(kept.numel())});
     parameters.copy_(kept);
   }
   // The core makes biases on the processor; parameters follow the model's device.
