@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -14,7 +15,6 @@
 #include "lab/data/batches.hpp"
 #include "lab/data/dataset.hpp"
 #include "lab/runs/run_directory.hpp"
-#include "lab/tests/finite_differences.hpp"
 #include "lab/tests/temporary_folder.hpp"
 #include "lab/tests/tiny.hpp"
 #include "lab/torch/begin_with.hpp"
@@ -57,28 +57,6 @@ class EveryChoiceTask : public Trained, public testing::WithParamInterface<const
 INSTANTIATE_TEST_SUITE_P(Tasks, EveryChoiceTask,
                          testing::Values("triplets", "sections", "same_document", "similarity"),
                          [](const auto& task) { return std::string(task.param); });
-
-TEST_P(EveryChoiceTask, GradientsEqualFiniteDifferences) {
-  for (const char* encoding : {"rope", "learned", "t5", "shaw"}) {
-    SCOPED_TRACE(encoding);
-    Cell cell = tiny_choice(GetParam(), encoding, 1);
-    cell.model.d_model = 16;
-    cell.model.tokens = 11;
-    cell.training.batch = 2;
-    cell.encoding = parse_encoding(cell.encoding_settings, cell.model.head_dim());
-    const auto learner = make_learner(cell, lettered());
-    {
-      // Segments start at zero, where their gradients are equal. Other values make them differ.
-      const torch::NoGradGuard no_gradient;
-      const at::Tensor segments = learner->model().named_parameters()["segments"];
-      segments.copy_(at::arange(32, at::kFloat).view({2, 16}) * 0.001);
-    }
-    expect_gradients_of_differences(learner->model(), [&] {
-      const auto [sum, count] = learner->training_loss(0, {});
-      return sum / count;
-    });
-  }
-}
 
 TEST_P(EveryChoiceTask, IsLearned) {
   if (GetParam() == std::string("similarity")) GTEST_SKIP() << "needs words: see SimilarityCell";
