@@ -154,6 +154,24 @@ TEST_F(Training, AnUnrotatedPairRaisesTheLossAsMuchAsFrequencyZero) {
   EXPECT_NEAR(metrics.at("fast_energy") + metrics.at("slow_energy"), 1, 1e-12);
 }
 
+TEST_F(Training, PairsThatMoveHaveTheInfluenceOfPairsThatStay) {
+  Cell cell = tiny_cells("causal_lm", {"rope"})[0];
+  auto& pairing = std::get<RotaryEncoding>(cell.encoding.kind).spec.pairing;
+  pairing = Pairing::interleaved;
+  cell.training.pair_rows = cell.training.validation_rows;
+  const Outcome stays = train("pairs", cell, small_data());
+  const RunDirectory directory = claim("pairs", cell);
+  pairing = Pairing::interleaved_to_half;
+  const auto learner = make_learner(cell, small_data());
+  begin_with(learner->model(), directory.checkpoint());
+  Outcome moves;
+  learner->examine(moves, directory);
+  ASSERT_EQ(moves.pairs.size(), stays.pairs.size());
+  // Scores add the same products in another order.
+  for (std::size_t pair = 0; pair < moves.pairs.size(); ++pair)
+    EXPECT_NEAR(moves.pairs[pair].loss_removed, stays.pairs[pair].loss_removed, 1e-6);
+}
+
 TEST_F(Training, EncodingsShareTheirFirstLossApproximately) {
   // Before the first update, models differ only by positions, which hardly matter yet.
   std::vector<double> first;

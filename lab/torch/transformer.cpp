@@ -44,8 +44,9 @@ at::Tensor attend_with(const LayerTerms& terms, const at::Tensor& q, const at::T
     // As in masked_scores, the mask is one matrix, or one for each batch row and head.
     if (terms.mask.defined()) scores = (flat(scores) + terms.mask).view(scores.sizes());
   } else {
-    auto turned_q = heads_first(q, terms.q_rotations);
-    if (terms.kept_features.defined()) turned_q = turned_q * terms.kept_features;
+    // Rotations may move features, so removed ones are removed before.
+    const auto turned_q =
+        heads_first(terms.kept_features.defined() ? q * terms.kept_features : q, terms.q_rotations);
     const auto turned_k = heads_first(k, terms.k_rotations);
     scores = masked_scores(turned_q, turned_k, terms.mask, scale);
     if (terms.shaw_keys.defined())
