@@ -262,6 +262,17 @@ TEST(Dialect, LlamaCppKeepsYarnsRuleForPhi3sFactorOfLengths) {
   EXPECT_EQ(rule.attention_factor, 0.1 * std::log(32.0) + 1);
 }
 
+// YaRN has no A for factor 1, so 1 is LongRoPE's own.
+TEST(Dialect, LlamaCppComputesLongRopesFactorWhereOneIsStated) {
+  const DialectReading reading = reading_of(R"({"model_type": "phi3", "hidden_size": 8,
+    "num_attention_heads": 2, "max_position_embeddings": 4096, "rope_theta": 10000.0,
+    "original_max_position_embeddings": 128, "rope_scaling": {"type": "longrope", "factor": 1.0,
+    "attention_factor": 1.0, "short_factor": [1.0, 1.0], "long_factor": [2.0, 3.0]}})",
+                                            "llama.cpp");
+  const auto& rule = std::get<LongRopeScaling>(reading.model.rotary.front().spec.scaling);
+  EXPECT_EQ(rule.attention_factor, std::nullopt);
+}
+
 TEST(Dialect, ModelsWithoutRotationAreNotRefused) {
   constexpr std::string_view config = R"({"model_type": "gpt2", "n_embd": 128, "n_head": 2,
     "n_layer": 2, "partial_rotary_factor": 0.5})";

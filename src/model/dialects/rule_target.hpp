@@ -94,8 +94,8 @@ void compute_yarn_attention_factor(RuleTarget& target);
 void compute_yarn_factor_of_mscales(RuleTarget& target);
 // Sets LongRoPE's factor to max_position_embeddings / original_max_position_embeddings.
 void take_longrope_factor_of_lengths(RuleTarget& target);
-// Calls take_longrope_factor_of_lengths(), then computes A from the factor; YaRN's A by YaRN's
-// rule.
+// Calls take_longrope_factor_of_lengths(), then computes A from the factor. If A was YaRN's, YaRN's
+// rule computes it.
 void compute_longrope_attention_factor(RuleTarget& target);
 void choose_longrope_list_once(RuleTarget& target);
 void drop_dynamic(RuleTarget& target);

@@ -75,7 +75,7 @@ void compute_longrope_attention_factor(RuleTarget& target) {
   if (longrope == nullptr) return;
   // Phi-3's "yarn" has LongRoPE's lists, and YaRN's attention factor.
   const bool is_yarn =
-      longrope->factor >= 1 && longrope->attention_factor == yarn_growth(longrope->factor);
+      longrope->factor > 1 && longrope->attention_factor == yarn_growth(longrope->factor);
   take_longrope_factor_of_lengths(target);
   std::optional<double> factor;
   if (is_yarn) factor = yarn_growth(longrope->factor);
