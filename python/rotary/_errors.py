@@ -8,7 +8,7 @@ import re
 # the tool begin with "rotary COMMAND: ".
 _KEY = re.compile(
     r"(?:rotary \w+: (?:--|configs\[\d+\]: )?)?(?:\w+(?: \((?P<group>[\w.]+)\))?: )?"
-    r"(?P<name>[A-Za-z_][\w.]*)(?: \((?P<key>[\w.]+)\))? (?:must|is|has)\b"
+    r"(?P<name>[A-Za-z_][\w.-]*)(?: \((?P<key>[\w.]+)\))? (?:must|is|has)\b"
 )
 
 
@@ -40,7 +40,8 @@ def _key_of(message: str) -> str | None:
         return None
     if match["key"]:
         return match["key"]
-    return f"{match['group']}.{match['name']}" if match["group"] else match["name"]
+    name = match["name"].replace("-", "_")
+    return f"{match['group']}.{name}" if match["group"] else name
 
 
 class ModelWarning(UserWarning):

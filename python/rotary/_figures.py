@@ -35,6 +35,8 @@ def _run(command: Sequence[str], configs: Sequence[Any], options: Mapping[str, A
                     "does not have: its dependencies (fmt, CLI11, Chart.js) were missing")
     are_paths = [isinstance(each, (str, os.PathLike)) and not str(each).lstrip().startswith("{")
                  for each in configs]
+    options = {name: os.path.abspath(value) if name in ("out", "table") and value else value
+               for name, value in options.items()}
     with tempfile.TemporaryDirectory(prefix="rotary-") as folder:
         names = []
         for number, (config, is_path) in enumerate(zip(configs, are_paths)):

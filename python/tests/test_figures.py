@@ -45,11 +45,19 @@ def test_refusals_of_the_tool_raise_errors():
             (lambda: rotary.plot("alibi", "gpt2"), None, "plot: alibi takes no CONFIG, got 1"),
             (lambda: rotary.plot("wavelengths", context=0), "context",
              "plot: --context must be at least 1, got 0"),
+            (lambda: rotary.plot("decay", "llama-3.1-8b", layer_type="x"), "layer_type",
+             "plot: --layer-type must be one that the config names (none), got 'x'"),
             (lambda: rotary.report("gpt2", {**CONFIG, "rope_theta": 0.5}), "rope_theta",
              "report: configs[1]: config: base (rope_theta) must be finite and > 1, got 0.5")):
         with pytest.raises(rotary.Error) as caught:
             call()
         assert (caught.value.key, caught.value.message) == (key, f"rotary {message}")
+
+
+def test_an_output_beside_a_dict_is_where_the_caller_is(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rotary.plot("decay", CONFIG, out="decay.svg")
+    assert (tmp_path / "decay.svg").read_text().startswith("<?xml")
 
 
 def test_a_report_saves_a_page(tmp_path):
