@@ -151,7 +151,7 @@ RULES = (
     Rule(
         "tests/", (PUBLIC, "src/", "reference/", "check/", "apps/", "cli/", "bench/"),
         STANDARD + C_STANDARD,
-        ("gtest/", "gmock/", "rapidcheck", "nlohmann/", "mpfr.h", "gmp.h", "zip.h",
+        ("gtest/", "gmock/", "rapidcheck", "nlohmann/", "mpfr.h", "gmp.h",
          "dlfcn.h", "pthread.h") + SYSTEM,
     ),
 )

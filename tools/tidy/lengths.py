@@ -50,10 +50,11 @@ def cpp_functions(text):
         if line.strip() == "}" and column in opened:
             yield opened[column], number
         if first is None:
-            opened = {each: begin for each, begin in opened.items() if each < column}
+            opened = {each: begin for each, begin in opened.items()
+                      if each < column or (each == column and code.startswith("} catch"))}
             first = column, number
         if code.endswith("{") and not SCOPE.match(code):
-            opened[first[0]] = first[1]
+            opened.setdefault(*first)
         if code.endswith(("{", "}", ";", ":")):
             first = None
 
