@@ -17,8 +17,9 @@ namespace rotary::bench {
 struct Verification {
   std::int64_t elements = 0;
   std::int64_t wrong = 0;  // beyond the bound of numeric_contract.hpp, or unrotated and changed
-  double worst = 0;  // of rotated elements, in units of 2^-24 hypot(exact pair); of attention, in
-                     // units of the bound
+  // The largest error, in units of 2^-24 hypot(exact pair) for rotated elements, of 2^-24 A for
+  // rows and of the bound for attention.
+  double worst = 0;
   double bound = 0;  // the largest bound among the elements, in the same units
   std::int64_t worst_position = 0;
   std::int64_t worst_head = 0;

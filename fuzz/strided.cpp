@@ -50,6 +50,9 @@ Strided adjacent(const void* data, std::int64_t element_bytes, std::size_t count
           .strides = {0, 0, 0, 1}};
 }
 
+// True if the span exceeds the library's limit of 2^62 bytes on either side.
+bool is_impossible(const Span& span) { return span.begin <= -0x1p62L || span.end >= 0x1p62L; }
+
 }  // namespace
 
 Strided strided(const ConstHeadsView& view) {
@@ -119,8 +122,6 @@ Span span_of(const Strided& view) {
   }
   return span;
 }
-
-bool is_impossible(const Span& span) { return span.begin <= -0x1p62L || span.end >= 0x1p62L; }
 
 std::optional<Span> reach_of(const Strided& view) {
   const auto is_counted = [](std::int64_t count) { return count > 0; };

@@ -57,9 +57,6 @@ struct Span {
 };
 [[nodiscard]] Span span_of(const Strided& view);
 
-// True if the span exceeds the library's limit of 2^62 bytes on either side.
-[[nodiscard]] bool is_impossible(const Span& span);
-
 // The span of a view that has an element and can exist.
 [[nodiscard]] std::optional<Span> reach_of(const Strided& view);
 

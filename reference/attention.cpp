@@ -22,9 +22,6 @@ struct AttentionRow {
   std::vector<double> scores;  // masked with -Inf, before CoPE
   std::vector<double> weights;
   double log_sum_exp = 0;
-
-  // A masked key does not count: its value is not even multiplied by 0.
-  [[nodiscard]] bool masked(std::size_t key) const { return scores[key] == -infinity; }
 };
 
 // q · k plus q · a of Shaw, before the scale. Shaw's vector a already depends on the distance, so
@@ -100,7 +97,7 @@ void add_values(double* out, const AttentionCase& of, const QueryIndex& at,
                 const AttentionRow& row) {
   const std::size_t features = size_of(of.v.extents.features);
   for (std::size_t j = 0; j < row.weights.size(); ++j) {
-    if (row.masked(j)) continue;
+    if (row.scores[j] == -infinity) continue;  // a masked value is not even multiplied by 0
     const auto key = static_cast<std::int64_t>(j);
     const double* v = of.v.values.data() + key_offset(of, of.v, at, key);
     for (std::size_t f = 0; f < features; ++f) out[f] += row.weights[j] * v[f];

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <string_view>
-#include <utility>
 
 #include "bench/tensor.hpp"
 #include "rotary/kv_cache.hpp"

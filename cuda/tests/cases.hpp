@@ -76,7 +76,7 @@ struct Shape {
   return {shape.batch, shape.tokens, shape.heads, features};
 }
 
-// On one axis, on three dense axes, or on one of three axes for each pair.
+// Pairs rotate on one axis, on three dense axes, or each on one of three axes.
 [[nodiscard]] inline BothFrequencies random_frequencies(Random& random, const HeadWindow& window) {
   constexpr double factors[] = {1, 1, 1.1386294361119891, 0.75};
   auto inv_freq = powers(window.pairs(), one_of(random, 0, 1) == 0 ? 1e4 : 1e6);
@@ -95,7 +95,7 @@ struct Shape {
   return {window, inv_freq, one_of(random, factors), axes};
 }
 
-// On one axis, which serves all axes, or on each.
+// Positions have one coordinate, which serves all axes, or one for each axis.
 [[nodiscard]] inline Numbers random_positions(Random& random, const BothFrequencies& frequencies,
                                               std::int64_t batch, std::int64_t tokens) {
   const std::int64_t axes = one_of(random, 0, 2) == 0 ? 1 : frequencies.host().axes.count;

@@ -56,8 +56,10 @@ struct ParameterFacts {
   std::string_view name;  // the member; for scaling rules the key in configs
   ParameterShape shape = ParameterShape::one;
   ParameterKind kind = ParameterKind::learned;
-  ParameterBounds bounds = any_number;  // an integer with a default beyond them must be given
-  std::string_view meaning = {};        // one line
+  // For doubles, and for integers of scaling rules. An integer of a bias must be given if its
+  // default is below the least.
+  ParameterBounds bounds = any_number;
+  std::string_view meaning = {};  // one line
   ParameterStart start = {};
 };
 

@@ -86,8 +86,9 @@ void disturb(Positions& positions) {
   }
 }
 
-// A bound on the sum of a bias's terms by absolute value. disturb() limits FIRE's numbers, so each
-// of its 32 hidden units adds at most 0.6 (0.6 + 0.6). The other biases have smaller sums here.
+// A bound on the sum of a bias's terms by absolute value. disturb() limits FIRE's numbers, and its
+// input is at most 1. So each of its 32 hidden units adds at most 0.6 (0.6 + 0.6). The other biases
+// have smaller sums here.
 constexpr double bias_size = 32 * 0.6 * 1.2 + 0.6;
 
 // The error bound of a result, from queries, keys and values in f64.

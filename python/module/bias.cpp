@@ -63,7 +63,7 @@ struct ParameterSetter {
   }
 
  private:
-  // A parameter must be given if its default is out of its bounds or no enumerator.
+  // A table must be given, and a parameter whose default is below its bounds or no enumerator.
   template <class Member>
   static bool is_required(const ParameterFacts& facts, const Member& member) {
     if constexpr (std::is_same_v<Member, ConstTableView>) return true;

@@ -8,11 +8,6 @@
 #include "identify/position_reading.hpp"
 
 namespace rotary::identification {
-namespace {
-
-constexpr std::int64_t elements_of_part = std::int64_t{1} << 20;
-
-}  // namespace
 
 double first_position_of(const Turning& turning, const Sample& sample) {
   const auto nonzero = std::ranges::find_if(sample.after, [](double value) { return value != 0; });
@@ -39,6 +34,7 @@ std::optional<std::vector<double>> positions_of_sample(const Turning& turning,
 
 ReadPositions positions_of_all(const Dump& dump, const Reading& reading) {
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  constexpr std::int64_t elements_of_part = std::int64_t{1} << 20;
   PositionReader reader(reading.turning);
   const Extents& n = dump.before.extents;
   const std::int64_t rows = std::clamp<std::int64_t>(most_read / n.tokens, 1, n.batch);

@@ -67,13 +67,13 @@ class PositionReader {
 
   const Turning& turning_;
   std::vector<std::vector<std::size_t>>
-      pairs_of_axis_;          // the slowest first, without pairs of frequency 0
-  std::vector<Pair> pairs_;    // of the token
-  double fixed_ = 0;           // squared error that no position can reduce
-  double after_ = 0;           // the sum of the squares of sample.after
-  double slack_ = 0;           // misfits that differ by less count as equal
-  std::vector<double> found_;  // of the last token whose position fits
-  std::vector<double> expected_;
+      pairs_of_axis_;             // the slowest first, without pairs of frequency 0
+  std::vector<Pair> pairs_;       // of the token
+  double fixed_ = 0;              // squared error that no position can reduce
+  double after_ = 0;              // the sum of the squares of sample.after
+  double slack_ = 0;              // misfits that differ by less count as equal
+  std::vector<double> found_;     // the position of the last token whose position fits
+  std::vector<double> expected_;  // its position as stated
 };
 
 }  // namespace rotary::identification

@@ -19,6 +19,7 @@ namespace {
 constexpr std::array<std::string_view, 7> names_of_encodings = {
     "rope rotary",         "nope none", "alibi", "relative t5", "absolute learned learned_absolute",
     "sinusoidal absolute", "nope none"};
+static_assert(names_of_encodings.size() == static_cast<std::size_t>(LayerEncoding::no_attention));
 
 std::vector<std::string_view> words_of(std::string_view key) {
   std::vector<std::string_view> words;

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "check.h"
-#include "fixtures.h"
 
 static const char config[] =
     "{\"model_type\": \"llama\", \"head_dim\": 16, \"rope_theta\": 20000.0}";

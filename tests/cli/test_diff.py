@@ -112,7 +112,6 @@ class ModelsTest(DiffTool):
 
 
 class EnginesTest(DiffTool):
-
     def test_a_release_that_ignores_yarn_differs(self):
         config = self.write_config(YARN | {"max_position_embeddings": 512})
         code, found = self.diff(config, "--between", "transformers@4.55,transformers")

@@ -29,6 +29,30 @@ double ulp(DType dtype, double value) {
   return std::ldexp(1.0, exponent - (wide ? 7 : 10));
 }
 
+// Reads {"shape", "dtype", "data"} in layout "B,H,T,D", "B,T,H,D" or "T(packed),H,D" as f32. The
+// batch may be left out.
+Tensor read_tensor(const nlohmann::json& tensor, std::string_view layout) {
+  auto shape = tensor.at("shape").get<std::vector<std::int64_t>>();
+  if (shape.size() == 3) shape.insert(shape.begin(), 1);
+  const bool heads_first = layout.substr(0, 7) == "B,H,T,D";
+  if (!heads_first && layout.substr(0, 7) != "B,T,H,D" && layout != "T(packed),H,D") {
+    throw std::runtime_error("unknown layout " + std::string(layout));
+  }
+  Tensor result({.dtype = DType::f32,
+                 .extents = {shape.at(0), shape.at(heads_first ? 2 : 1),
+                             shape.at(heads_first ? 1 : 2), shape.at(3)},
+                 .layout = heads_first ? Layout::bhtd : Layout::bthd});
+  const auto data = tensor.at("data").get<std::vector<float>>();
+  for_each_element(result.extents(), [&](const HeadIndex& index, std::int64_t f) {
+    const Extents& n = result.extents();
+    const std::int64_t row = heads_first
+                                 ? (index.batch * n.heads + index.head) * n.tokens + index.token
+                                 : (index.batch * n.tokens + index.token) * n.heads + index.head;
+    result.set(index, f, data.at(static_cast<std::size_t>(row * n.features + f)));
+  });
+  return result;
+}
+
 }  // namespace
 
 nlohmann::json read_golden(std::string_view name) {
@@ -60,28 +84,6 @@ void expect_near(const std::vector<double>& got, const std::vector<double>& want
   ASSERT_EQ(got.size(), wanted.size());
   for (std::size_t i = 0; i < got.size(); ++i)
     EXPECT_NEAR(got[i], wanted[i], wanted[i] * tolerance) << "pair " << i;
-}
-
-Tensor read_tensor(const nlohmann::json& tensor, std::string_view layout) {
-  auto shape = tensor.at("shape").get<std::vector<std::int64_t>>();
-  if (shape.size() == 3) shape.insert(shape.begin(), 1);
-  const bool heads_first = layout.substr(0, 7) == "B,H,T,D";
-  if (!heads_first && layout.substr(0, 7) != "B,T,H,D" && layout != "T(packed),H,D") {
-    throw std::runtime_error("unknown layout " + std::string(layout));
-  }
-  Tensor result({.dtype = DType::f32,
-                 .extents = {shape.at(0), shape.at(heads_first ? 2 : 1),
-                             shape.at(heads_first ? 1 : 2), shape.at(3)},
-                 .layout = heads_first ? Layout::bhtd : Layout::bthd});
-  const auto data = tensor.at("data").get<std::vector<float>>();
-  for_each_element(result.extents(), [&](const HeadIndex& index, std::int64_t f) {
-    const Extents& n = result.extents();
-    const std::int64_t row = heads_first
-                                 ? (index.batch * n.heads + index.head) * n.tokens + index.token
-                                 : (index.batch * n.tokens + index.token) * n.heads + index.head;
-    result.set(index, f, data.at(static_cast<std::size_t>(row * n.features + f)));
-  });
-  return result;
 }
 
 Agreement expect_rotated(const nlohmann::json& file, const nlohmann::json& outputs,

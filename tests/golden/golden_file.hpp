@@ -45,10 +45,6 @@ template <class Number>
 void expect_near(const std::vector<double>& got, const std::vector<double>& wanted,
                  double tolerance);
 
-// Reads {"shape", "dtype", "data"} in layout "B,H,T,D" or "B,T,H,D" as f32. The batch may be left
-// out.
-[[nodiscard]] Tensor read_tensor(const nlohmann::json& tensor, std::string_view layout);
-
 // The allowed difference of a rotated feature, by its head, its pair and the pair's length.
 using Tolerance = std::function<double(const HeadIndex&, std::size_t pair, double hypot)>;
 

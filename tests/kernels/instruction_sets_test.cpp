@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A forced instruction set runs, and every supported set is tested. The fuzz target
-// instruction_sets compares the sets' results.
+// A forced instruction set runs, and every supported set is tested. The fuzz target views compares
+// each set with the reference.
 #include <gtest/gtest.h>
 
 #include <cmath>

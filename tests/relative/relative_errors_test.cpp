@@ -9,11 +9,8 @@
 #include <vector>
 
 #include "relative/samples.hpp"
-#include "rotary/cope.hpp"
 #include "rotary/relative_bias.hpp"
-#include "rotary/shaw.hpp"
 #include "support/refusals.hpp"
-#include "support/result.hpp"
 #include "support/tensor.hpp"
 
 namespace rotary {

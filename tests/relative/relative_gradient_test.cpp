@@ -9,9 +9,7 @@
 
 #include "reference/relative.hpp"
 #include "relative/samples.hpp"
-#include "rotary/cope.hpp"
 #include "rotary/relative_bias.hpp"
-#include "rotary/shaw.hpp"
 #include "support/bias_parameters.hpp"
 #include "support/random.hpp"
 #include "support/result.hpp"

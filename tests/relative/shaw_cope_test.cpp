@@ -34,10 +34,10 @@ struct Case {
   std::int64_t features = 5;
 };
 
-Extents scores_extents(const Case& c) {
+Extents scores_extents(const auto& c) {
   return {.batch = 2, .tokens = c.queries, .heads = 3, .features = c.keys};
 }
-Extents heads_extents(const Case& c) {
+Extents heads_extents(const auto& c) {
   return {.batch = 2, .tokens = c.queries, .heads = 3, .features = c.features};
 }
 
@@ -104,13 +104,6 @@ struct CopeCase {
   std::int64_t rows = 4;
   std::int64_t features = 3;
 };
-
-Extents scores_extents(const CopeCase& c) {
-  return {.batch = 2, .tokens = c.queries, .heads = 3, .features = c.keys};
-}
-Extents heads_extents(const CopeCase& c) {
-  return {.batch = 2, .tokens = c.queries, .heads = 3, .features = c.features};
-}
 
 TEST(ContextualPositions, DecodeStepsHaveTheBitsOfOneCall) {
   const CopeCase c{{0, 0}, 8, 8, 5, 3};

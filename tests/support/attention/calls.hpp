@@ -26,7 +26,8 @@ struct AttentionNumbers {
 
 // seen, [batch][queries][keys], replaces the mask of `attention`. Shaw and CoPE count positions
 // from the first key on, even if documents restart them. Distances within a document stay right,
-// and `seen` hides keys of other documents.
+// and `seen` hides keys of other documents. Positions of all queries and keys must be given.
+// query_factors are ignored.
 struct AttentionCall {
   const reference::AttentionInputs& inputs;
   const reference::Attention& attention;
