@@ -332,8 +332,7 @@ constexpr RotateKernels rotate_kernels{
              .bf16 = rotate<From, TurnedTo<To>, BFloat16>,
              .f16 = rotate<From, To, Float16>,
              .f64 = rotate<From, To, double>},
-    .every_step = {.f32 = rotate<From, To, float>,
-                   .bf16 = rotate<From, TurnedTo<To>, EveryStep<BFloat16>>,
+    .every_step = {.bf16 = rotate<From, TurnedTo<To>, EveryStep<BFloat16>>,
                    .f16 = rotate<From, To, EveryStep<Float16>>,
                    .f64 = rotate<From, To, double>}};
 

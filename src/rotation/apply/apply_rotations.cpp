@@ -195,7 +195,8 @@ void apply_to_row(const RowPart& part, const Turning& turning) {
 
 kernels::Rotate kernel_for(const kernels::RotateKernels& kernels, const Rotations& rotations,
                            DType dtype) noexcept {
-  const bool every_step = rounds_products(rotations.numerics(), rotations.rounding());
+  const bool every_step =
+      dtype != DType::f32 && rounds_products(rotations.numerics(), rotations.rounding());
   return of_dtype(every_step ? kernels.every_step : kernels.once, dtype);
 }
 
